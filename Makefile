@@ -1,0 +1,73 @@
+# The commands of a checkout. Each one makes the environment it needs first; `make` alone lists them.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BIN := .venv/bin
+# As many workers as processors, each with tests of its own; work is taken over from whoever is late.
+PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=worksteal
+PYTEST := $(BIN)/python -m pytest --inline-snapshot=disable
+
+.PHONY: help
+help: ## List the commands
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo '  PYTHON=python3.12 chooses the interpreter; ARGS="-k lease" is passed on to pytest or to holdfast.'
+
+.PHONY: setup
+setup: ## Make .venv what the lock says (needs Python 3.11 or newer; quick when nothing changed)
+	@PYTHON='$(PYTHON)' sh scripts/setup
+
+.PHONY: run
+run: setup ## Run Holdfast from this checkout
+	@$(BIN)/holdfast $(ARGS)
+
+.PHONY: lint
+lint: setup ## Format, lint, types and import rules, without tests
+	@echo '==> format'
+	@$(BIN)/ruff format --check --quiet . || { echo 'lint: the files above are not formatted; run make fmt' >&2; exit 1; }
+	@echo '==> lint'
+	@$(BIN)/ruff check --quiet .
+	@echo '==> types'
+	@$(BIN)/pyright
+	@echo '==> imports'
+	@$(BIN)/lint-imports --no-logo
+
+.PHONY: check
+check: lint ## Everything quick: lint and the fast tests (under 3 minutes)
+	@echo '==> fast tests'
+	@$(PYTEST) $(PARALLEL) -m 'not heavy and not slow' $(ARGS)
+
+.PHONY: test
+test: lint ## Everything but the slow tests, on SQLite and PostgreSQL (under 20 minutes)
+	@echo '==> tests'
+	@$(PYTEST) $(PARALLEL) -m 'not slow' $(ARGS)
+
+.PHONY: test-slow
+test-slow: setup ## The slow tests, which take minutes each
+	@echo '==> slow tests'
+	@$(PYTEST) -m slow --timeout=3600 $(ARGS) || { code=$$?; [ $$code -eq 5 ] && echo 'There is no slow test to run.' || exit $$code; }
+
+.PHONY: bench
+bench: setup ## Measure; W=name runs one workload alone
+	@$(BIN)/python -m bench $(W) $(ARGS)
+
+.PHONY: fmt
+fmt: setup ## Format the code and mend what the linter can mend
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format .
+
+.PHONY: docs
+docs: setup ## Write the reference pages that come from the code
+	@$(BIN)/python scripts/reference.py
+
+.PHONY: lock
+lock: ## Renew the lock after a change to pyproject.toml; UPGRADE=1 takes the newest of everything
+	@PYTHON='$(PYTHON)' UPGRADE='$(UPGRADE)' sh scripts/lock
+
+.PHONY: clean
+clean: ## Remove the environment, caches and built files
+	@rm -rf .venv .setup.lock build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@echo '==> clean'

@@ -1,0 +1,1 @@
+"""What Holdfast costs, beside what the same work costs elsewhere: `python -m bench`."""

@@ -1,0 +1,84 @@
+"""The words of a workload: entries that are measured side by side, what each is compared with, and what is
+aimed at."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from bench.contender import Contender
+from bench.task import Engine, Work
+
+# What of an entry is compared: how many a second, or what a thousand cost in CPU.
+Figure = Literal["rate", "cpu"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """The entry to divide by, and how that is written: `27.3 x langgraph`."""
+
+    entry: str
+    words: str
+    figure: Figure = "rate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """Reached when the ratio to `entry` (the best of them, if there are several) is at least, or at most, so
+    much; without an entry, when the CPU seconds per thousand are at most so much."""
+
+    words: str
+    entries: tuple[str, ...] = ()
+    figure: Figure = "rate"
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    name: str
+    # As the table has it: `C=128`, `64 writers, hot chat`.
+    what: str
+    contender: Contender
+    work: Work
+    at_once: int
+    each: int
+    history: int = 0
+    http: bool = False
+    against: tuple[Against, ...] = ()
+    goals: tuple[Goal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Entries that are measured in turn, round by round, on one engine."""
+
+    workload: str
+    engine: Engine
+    entries: tuple[Entry, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{self.workload} {self.engine} {self.entries[-1].what}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """How much is measured: everything, a quick look, or as little as a test needs."""
+
+    rounds: int
+    chats: tuple[int, ...]
+    writers: tuple[int, ...]
+    histories: tuple[int, ...]
+    # Turns or transitions are this share of the usual.
+    share: float = 1.0
+    engines: tuple[Engine, ...] = ("sqlite", "postgres")
+    # The longest history that peers are measured with.
+    peers_history: int = 200
+    peers: bool = True
+
+    def some(self, usual: int) -> int:
+        return max(round(usual * self.share), 1)
+
+
+FULL = Scale(rounds=5, chats=(1, 16, 128), writers=(1, 64), histories=(0, 200, 2000))
+QUICK = Scale(rounds=2, chats=(1, 16), writers=(1, 64), histories=(0, 200), share=0.4)
+LONG = replace(FULL, peers_history=max(FULL.histories))

@@ -1,0 +1,89 @@
+"""The writers of a floor: each waits for its bytes to be durable before it hands over the next."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from bench.floor.recorded import Filling, of_a_step, of_an_edit
+from bench.measure import Stopwatch
+from bench.serve import side_by_side
+from bench.task import Figures, Task
+
+HOT = "hot"
+COMMITS_OF_A_STEP = 2
+# Items in the queue of the hot chat, as in bench/ours/transitions.py.
+QUEUED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The rows of one transition, the `number`-th of its chat from 1 on."""
+
+    chat: str
+    number: int
+    filling: Filling
+
+    @property
+    def item(self) -> int:
+        """The call or the step: two commits belong to each."""
+        return (self.number + 1) // COMMITS_OF_A_STEP
+
+
+class Floor(Protocol):
+    async def create(self, chats: list[str]) -> None:
+        """A row for each of them, at version 0."""
+        ...
+
+    async def commit(self, commit: Commit) -> None:
+        """Returns when it is durable."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+async def drive(floor: Floor, task: Task) -> Figures:
+    try:
+        return await (_edit(floor, task) if task.work == "hot" else _step(floor, task))
+    finally:
+        await floor.close()
+
+
+async def _step(floor: Floor, task: Task) -> Figures:
+    """Every writer on a chat of its own. Of turns, steps are counted, of transitions each commit."""
+    fillings = of_a_step()
+    turns = task.work == "turns"
+    laps = task.each * (task.steps if turns else 1)
+    commits = COMMITS_OF_A_STEP if turns else 1
+    chats = [f"{number:036}" for number in range(task.at_once + 1)]
+    await floor.create(chats)
+    stopwatch = Stopwatch(task)
+
+    async def write(number: int) -> None:
+        chat, version = chats[number], 0
+        for _ in range(laps):
+            stopwatch.lap(chat)
+            for _ in range(commits):
+                version += 1
+                await floor.commit(Commit(chat, version, fillings[(version - 1) % 2]))
+        stopwatch.end(chat)
+
+    await write(task.at_once)
+    return await stopwatch.time(side_by_side(task.at_once, write), task.at_once * laps)
+
+
+async def _edit(floor: Floor, task: Task) -> Figures:
+    """All writers on the same chat."""
+    filling = of_an_edit()
+    await floor.create([HOT])
+    stopwatch = Stopwatch(task)
+    last = 0
+
+    async def write(number: int) -> None:
+        nonlocal last
+        for _ in range(task.each):
+            stopwatch.lap(str(number))
+            last += 1
+            await floor.commit(Commit(HOT, last, filling))
+        stopwatch.end(str(number))
+
+    await write(task.at_once)
+    return await stopwatch.time(side_by_side(task.at_once, write), task.at_once * task.each)

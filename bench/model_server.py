@@ -1,0 +1,170 @@
+"""A scripted model in the OpenAI chat format, in a process of its own on loopback: asks for the tool until
+the turn has had its ten steps, then answers with text. As quick as it can be, so that it is not what is
+measured."""
+
+import asyncio
+import subprocess
+import sys
+from typing import IO
+
+import msgspec
+
+from bench.contender import ROOT
+from bench.ours.working import INPUT, TOOL
+
+CALLS = 9
+USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+STOP_SECONDS = 10
+
+
+class ModelServer:
+    """Use as a context manager. It ends with the bench: its input ends then."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bench.model_server"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        port = _pipe(self._process.stdout).readline().strip().decode()
+        self.url = f"http://127.0.0.1:{port}/v1"
+
+    def __enter__(self) -> "ModelServer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait(STOP_SECONDS)
+        _pipe(self._process.stdin).close()
+        _pipe(self._process.stdout).close()
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe
+
+
+# --- in its process ---
+
+
+class Said(msgspec.Struct):
+    role: str
+
+
+class Asked(msgspec.Struct):
+    messages: list[Said]
+    stream: bool = False
+
+
+_asked = msgspec.json.Decoder(Asked)
+
+
+class Connection(asyncio.Protocol):
+    """As much HTTP/1.1 as clients on loopback use: requests with a length, one after the other."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+        self._transport: asyncio.WriteTransport | None = None
+
+    # `override` comes with Python 3.12.
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:  # pyright: ignore[reportImplicitOverride]
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:  # pyright: ignore[reportImplicitOverride]
+        self._received += data
+        while (end := self._received.find(b"\r\n\r\n")) >= 0:
+            head = bytes(self._received[:end]).lower()
+            _, _, rest = head.partition(b"\r\ncontent-length:")
+            length = int(rest.partition(b"\r\n")[0] or 0)
+            if len(self._received) < end + 4 + length:
+                return
+            body = bytes(self._received[end + 4 : end + 4 + length])
+            del self._received[: end + 4 + length]
+            assert self._transport is not None
+            self._transport.write(answer(_asked.decode(body)))
+
+
+def answer(asked: Asked) -> bytes:
+    answered = 0
+    for message in reversed(asked.messages):
+        if message.role == "user":
+            break
+        answered += message.role == "tool"
+    calling = answered < CALLS
+    return _stream(answered, calling) if asked.stream else _whole(answered, calling)
+
+
+def _call(number: int) -> dict[str, object]:
+    arguments = msgspec.json.encode(INPUT).decode()
+    return {
+        "index": 0,
+        "id": f"call_{number}",
+        "type": "function",
+        "function": {"name": TOOL, "arguments": arguments},
+    }
+
+
+def _message(number: int, calling: bool) -> dict[str, object]:
+    if calling:
+        return {"role": "assistant", "content": None, "tool_calls": [_call(number)]}
+    return {"role": "assistant", "content": "done"}
+
+
+def _stream(number: int, calling: bool) -> bytes:
+    end = "tool_calls" if calling else "stop"
+    chunks = [
+        _chunk([{"index": 0, "delta": _message(number, calling), "finish_reason": None}]),
+        _chunk([{"index": 0, "delta": {}, "finish_reason": end}]),
+        _chunk([], usage=USAGE),
+    ]
+    events = [b"data: %b\n\n" % msgspec.json.encode(chunk) for chunk in chunks]
+    events.append(b"data: [DONE]\n\n")
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return b"".join([head, *(b"%x\r\n%b\r\n" % (len(event), event) for event in events), b"0\r\n\r\n"])
+
+
+def _chunk(choices: list[object], **more: object) -> dict[str, object]:
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": "scripted",
+        "choices": choices,
+        **more,
+    }
+
+
+def _whole(number: int, calling: bool) -> bytes:
+    body = msgspec.json.encode(
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "scripted",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": _message(number, calling),
+                    "finish_reason": "tool_calls" if calling else "stop",
+                }
+            ],
+            "usage": USAGE,
+        }
+    )
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    return head + body
+
+
+async def main() -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Connection, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    server.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

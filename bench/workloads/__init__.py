@@ -1,0 +1,1 @@
+"""What is measured: each module lists the cases of one workload."""

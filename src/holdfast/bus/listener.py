@@ -1,0 +1,144 @@
+"""Who listens, and the way of an event to them within the process. Delivery costs what the listeners of that
+chat and owner cost, and a listener that does not read holds a bounded backlog and then one "read again"."""
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+from holdfast.bus.backlog import BASE_WEIGHT, Backlog, weigh
+from holdfast.core.events import BusEvent, Hint, LiveParts, Reread, Skipped
+from holdfast.core.ids import ChatId, UserId
+
+K = TypeVar("K", ChatId, UserId)
+
+# About the bytes of text a listener may leave unread.
+LISTENER_LIMIT = 2 * 1024 * 1024
+
+
+class Listener:
+    """One reader's events. Leave it (`async with`, or `close`) to be told nothing more."""
+
+    def __init__(
+        self, leave: Callable[["Listener"], None], *, live: bool, limit: int = LISTENER_LIMIT
+    ) -> None:
+        self._leave = leave
+        self._limit = limit
+        self._backlog = Backlog()
+        self._awake = asyncio.Event()
+        self._closed = False
+        self.live = live
+        self.overflows = 0
+
+    async def get(self) -> BusEvent | None:
+        """The next event; None when the listener was closed or the bus was, and nothing waits any more."""
+        while not self._backlog:
+            if self._closed:
+                return None
+            self._awake.clear()
+            await self._awake.wait()
+        return self._backlog.take()
+
+    def get_nowait(self) -> BusEvent | None:
+        """The next event if one waits already."""
+        return self._backlog.take() if self._backlog else None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> BusEvent:
+        event = await self.get()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    def put(self, event: BusEvent, weight: int) -> bool:
+        """For the bus. False when this was too much: the reader is told to read everything again instead."""
+        fits = self._backlog.weight + weight <= self._limit
+        if not fits:
+            event, weight = Reread(reason="overflow"), BASE_WEIGHT
+            self.overflows += 1
+        if isinstance(event, Reread):
+            self._backlog.clear()  # reading again finds whatever these said
+        self._backlog.put(event, weight)
+        self._awake.set()
+        return fits
+
+    def close(self) -> None:
+        self._closed = True
+        self._awake.set()
+        self._leave(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Listeners:
+    """All listeners of a process, found by what they listen to. Only on the loop."""
+
+    def __init__(self) -> None:
+        # Sets that keep order, so that delivery is the same every time.
+        self._by_chat: dict[ChatId, dict[Listener, None]] = {}
+        self._by_owner: dict[UserId, dict[Listener, None]] = {}
+        self._everything: dict[Listener, None] = {}
+        self._closed = False
+
+    def listen(self, chat_id: ChatId | None, owner_id: UserId | None, live: bool) -> Listener:
+        if chat_id is not None and owner_id is not None:
+            raise ValueError("listen to a chat or to an owner, not to both")
+        if chat_id is not None:
+            listener = Listener(lambda one: _remove(self._by_chat, chat_id, one), live=live)
+            self._by_chat.setdefault(chat_id, {})[listener] = None
+        elif owner_id is not None:
+            listener = Listener(lambda one: _remove(self._by_owner, owner_id, one), live=False)
+            self._by_owner.setdefault(owner_id, {})[listener] = None
+        else:
+            listener = Listener(lambda one: self._everything.pop(one, None), live=live)
+            self._everything[listener] = None
+        if self._closed:
+            listener.close()
+        return listener
+
+    def deliver(self, event: BusEvent) -> int:
+        """Gives the event to everybody it is for; says for how many it was too much."""
+        overflows = 0
+        weight = weigh(event)
+        if isinstance(event, Reread):
+            for listener in self._all():
+                listener.put(event, weight)
+            return 0
+        is_live = isinstance(event, LiveParts | Skipped)
+        for listener in self._by_chat.get(event.chat_id, ()):
+            if listener.live or not is_live:
+                overflows += not listener.put(event, weight)
+        if isinstance(event, Hint):
+            for listener in self._by_owner.get(event.owner_id, ()):
+                overflows += not listener.put(event, weight)
+        for listener in self._everything:
+            if listener.live or not is_live:
+                overflows += not listener.put(event, weight)
+        return overflows
+
+    def close(self) -> None:
+        """Nobody is told anything any more, who listens later included."""
+        self._closed = True
+        for listener in self._all():
+            listener.close()
+
+    def _all(self) -> list[Listener]:
+        of_chats = [one for listeners in self._by_chat.values() for one in listeners]
+        of_owners = [one for listeners in self._by_owner.values() for one in listeners]
+        return [*of_chats, *of_owners, *self._everything]
+
+
+def _remove(table: dict[K, dict[Listener, None]], key: K, listener: Listener) -> None:
+    listeners = table.get(key)
+    if listeners is not None:
+        listeners.pop(listener, None)
+        if not listeners:
+            del table[key]

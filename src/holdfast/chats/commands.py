@@ -1,0 +1,377 @@
+"""Everything that can be asked of a chat, as data. Several commands given together are decided in order and
+committed as one: a worker says "the call is finished, start the next" in a single transaction."""
+
+from datetime import datetime
+from typing import ClassVar, Literal
+
+from holdfast.chats.view import CompactionRequest
+from holdfast.core.calls import ActionKind, Approval, Effect, Scope, Verdict
+from holdfast.core.chats import Settings, Status
+from holdfast.core.failures import Failure
+from holdfast.core.ids import CallId, ChatId, MessageId, QueueItemId, RunId, StepId, UserId, WorkerId
+from holdfast.core.messages import Busy, Role, Visibility
+from holdfast.core.parts import Notice, Outcome, Parts
+from holdfast.core.shapes import Json, Record
+from holdfast.core.steps import StepKind, TurnOutcome
+from holdfast.core.usage import Usage
+
+
+class Fence(Record, frozen=True, kw_only=True):
+    """What must still be so for a worker's commit to count; None: not asked."""
+
+    lease_number: int
+    history_version: int | None = None
+    status: Status | None = None
+    attempt: int | None = None
+
+
+class _Command(Record, frozen=True, kw_only=True):
+    kind: ClassVar[str]
+
+
+# --- What people (and programs for them) ask ---
+
+
+class Create(_Command, frozen=True, kw_only=True):
+    kind = "create"
+    owner_id: UserId
+    settings: Settings
+    parts: Parts
+    model: str | None = None
+    effort: str | None = None
+    parent_id: ChatId | None = None
+    parent_call_id: CallId | None = None
+    root_id: ChatId | None = None
+    run_id: RunId | None = None
+
+
+class Fork(_Command, frozen=True, kw_only=True):
+    """A new idle chat with the source's history up to a message (None: all of it)."""
+
+    kind = "fork"
+    owner_id: UserId
+    source_id: ChatId
+    settings: Settings
+    up_to: MessageId | None = None
+
+
+class Send(_Command, frozen=True, kw_only=True):
+    kind = "send"
+    parts: Parts
+    busy: Busy = "queue"
+    model: str | None = None
+    effort: str | None = None
+    created_by: UserId
+
+
+class Promote(_Command, frozen=True, kw_only=True):
+    """Send now."""
+
+    kind = "promote"
+    item_id: QueueItemId
+
+
+class MoveQueued(_Command, frozen=True, kw_only=True):
+    kind = "move_queued"
+    item_id: QueueItemId
+    position: int
+
+
+class EditQueued(_Command, frozen=True, kw_only=True):
+    kind = "edit_queued"
+    item_id: QueueItemId
+    parts: Parts
+    hold_token: str | None = None
+
+
+class HoldQueued(_Command, frozen=True, kw_only=True):
+    """Takes a hold, or renews one with its token."""
+
+    kind = "hold_queued"
+    item_id: QueueItemId
+    hold_token: str | None = None
+
+
+class ReleaseQueued(_Command, frozen=True, kw_only=True):
+    kind = "release_queued"
+    item_id: QueueItemId
+    hold_token: str | None = None
+
+
+class DeleteQueued(_Command, frozen=True, kw_only=True):
+    kind = "delete_queued"
+    item_id: QueueItemId
+
+
+class Interrupt(_Command, frozen=True, kw_only=True):
+    kind = "interrupt"
+
+
+class Stop(_Command, frozen=True, kw_only=True):
+    """Interrupt, and let nothing that waits start: how a parent stops a child."""
+
+    kind = "stop"
+
+
+class CallResult(Record, frozen=True, kw_only=True):
+    call_id: CallId
+    output: Json
+    is_error: bool = False
+
+
+class SubmitResults(_Command, frozen=True, kw_only=True):
+    """Answers to client tools, questions and plans; some or all."""
+
+    kind = "submit_results"
+    results: tuple[CallResult, ...]
+
+
+class Decide(_Command, frozen=True, kw_only=True):
+    """A person's word on a call that waits for approval or whose outcome is unknown."""
+
+    kind = "decide"
+    call_id: CallId
+    verdict: Verdict
+    user_id: UserId
+    scope: Scope = "once"
+    note: str | None = None
+    output: Json = None
+
+
+class Compact(_Command, frozen=True, kw_only=True):
+    kind = "compact"
+
+
+class RetryTurn(_Command, frozen=True, kw_only=True):
+    kind = "retry"
+
+
+class Edit(_Command, frozen=True, kw_only=True):
+    """Another text for a user message: history from there on is removed and the turn runs anew."""
+
+    kind = "edit"
+    message_id: MessageId
+    parts: Parts
+    model: str | None = None
+    effort: str | None = None
+    created_by: UserId
+
+
+class Archive(_Command, frozen=True, kw_only=True):
+    kind = "archive"
+
+
+class Unarchive(_Command, frozen=True, kw_only=True):
+    kind = "unarchive"
+
+
+class Reconcile(_Command, frozen=True, kw_only=True):
+    kind = "reconcile"
+
+
+class Delete(_Command, frozen=True, kw_only=True):
+    kind = "delete"
+
+
+# --- What the server asks by itself ---
+
+
+class LapseHolds(_Command, frozen=True, kw_only=True):
+    kind = "lapse_holds"
+
+
+class ExpireCalls(_Command, frozen=True, kw_only=True):
+    kind = "expire_calls"
+
+
+class DeliveryKey(Record, frozen=True, kw_only=True):
+    child_id: ChatId
+    turn: int
+
+
+class Notify(_Command, frozen=True, kw_only=True):
+    """Something the model should know, once per key. With `delivery` it hands over a child's end."""
+
+    kind = "notify"
+    source: str
+    key: str
+    text: str
+    data: Json = None
+    wake: bool = False
+    delivery: DeliveryKey | None = None
+
+
+# --- What the worker that owns the chat asks ---
+
+
+class Acquire(_Command, frozen=True, kw_only=True):
+    kind = "acquire"
+    worker_id: WorkerId
+    expires_at: datetime
+
+
+class Release(_Command, frozen=True, kw_only=True):
+    kind = "release"
+
+
+class NewMessage(Record, frozen=True, kw_only=True):
+    role: Role
+    parts: Parts
+    visibility: Visibility = "both"
+    model: str | None = None
+    effort: str | None = None
+    usage: Usage | None = None
+    interrupted: bool = False
+    compaction: bool = False
+
+
+class BeginAttempt(_Command, frozen=True, kw_only=True):
+    """The commit before a model call: results that wait enter history, then `messages` (instructions, a
+    nudge), then steers and notices (unless the call is a compaction), then the attempt is counted."""
+
+    kind = "begin_attempt"
+    messages: tuple[NewMessage, ...] = ()
+    admit: bool = True
+
+
+class NoteRetry(_Command, frozen=True, kw_only=True):
+    kind = "note_retry"
+    failure: Failure
+    delay_ms: int
+
+
+class RequestCompaction(_Command, frozen=True, kw_only=True):
+    kind = "request_compaction"
+    request: CompactionRequest = "overflow"
+
+
+class NewCall(Record, frozen=True, kw_only=True):
+    """A tool call of the step's message. With `outcome` it is answered already (unknown tool, refused by a
+    rule)."""
+
+    call_id: CallId
+    name: str
+    effect: Effect = "unsafe"
+    on_uncertain: Literal["tell", "ask"] = "tell"
+    waits_for: ActionKind | None = None
+    deadline_seconds: float | None = None
+    approval: Approval | None = None
+    outcome: Outcome | None = None
+    output: Json = None
+
+
+class NewStep(Record, frozen=True, kw_only=True):
+    id: StepId | None = None
+    kind: StepKind = "model"
+    model: str | None = None
+    provider: str | None = None
+    response_id: str | None = None
+    attempts: int = 1
+    failures: tuple[Failure, ...] = ()
+    usage: Usage = Usage()
+    started_at: datetime
+    first_part_at: datetime | None = None
+    outcome: TurnOutcome = "finished"
+
+
+class CommitStep(_Command, frozen=True, kw_only=True):
+    """What the model answered, with the calls it asked for. A step that compacts ends a request for it."""
+
+    kind = "commit_step"
+    step: NewStep
+    messages: tuple[NewMessage, ...]
+    calls: tuple[NewCall, ...] = ()
+
+
+class StartCalls(_Command, frozen=True, kw_only=True):
+    kind = "start_calls"
+    call_ids: tuple[CallId, ...]
+
+
+class FinishCall(_Command, frozen=True, kw_only=True):
+    """`full_output` is kept beside when what the model gets was cut; `consumes` are the children's ends it
+    hands over."""
+
+    kind = "finish_call"
+    call_id: CallId
+    run: int
+    outcome: Outcome
+    output: Json
+    diff: str | None = None
+    full_output: str | None = None
+    consumes: tuple[DeliveryKey, ...] = ()
+
+
+class RequireAction(_Command, frozen=True, kw_only=True):
+    kind = "require_action"
+
+
+class FinishTurn(_Command, frozen=True, kw_only=True):
+    """`limit` says that the turn was ended by a limit: with a queue that is a failure, so that nothing runs
+    on."""
+
+    kind = "finish_turn"
+    notice: Notice | None = None
+    limit: Failure | None = None
+
+
+class FinishInterrupt(_Command, frozen=True, kw_only=True):
+    """What was streamed until then, with its complete calls; none of them runs."""
+
+    kind = "finish_interrupt"
+    step: NewStep | None = None
+    message: NewMessage | None = None
+    calls: tuple[NewCall, ...] = ()
+
+
+class FailTurn(_Command, frozen=True, kw_only=True):
+    kind = "fail_turn"
+    failure: Failure
+    step: NewStep | None = None
+
+
+PeopleCommand = (
+    Create
+    | Fork
+    | Send
+    | Promote
+    | MoveQueued
+    | EditQueued
+    | HoldQueued
+    | ReleaseQueued
+    | DeleteQueued
+    | Interrupt
+    | Stop
+    | SubmitResults
+    | Decide
+    | Compact
+    | RetryTurn
+    | Edit
+    | Archive
+    | Unarchive
+    | Reconcile
+    | Delete
+)
+ServerCommand = LapseHolds | ExpireCalls | Notify
+WorkerCommand = (
+    Acquire
+    | Release
+    | BeginAttempt
+    | NoteRetry
+    | RequestCompaction
+    | CommitStep
+    | StartCalls
+    | FinishCall
+    | RequireAction
+    | FinishTurn
+    | FinishInterrupt
+    | FailTurn
+)
+Command = PeopleCommand | ServerCommand | WorkerCommand
+# Names one item of the queue.
+ItemCommand = Promote | MoveQueued | EditQueued | HoldQueued | ReleaseQueued | DeleteQueued
+
+
+def name_of(command: Command) -> str:
+    """The command's name in the table: a message's way to be sent makes three of it."""
+    return f"send_{command.busy}" if isinstance(command, Send) else command.kind

@@ -1,0 +1,138 @@
+"""The one way a chat's execution state changes: `decide(view, commands) -> change | refusal`. Pure: the same
+view, commands, facts, moment and ids give the same answer."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from holdfast.chats import actions, family, queue, sending, work
+from holdfast.chats.change import Change, Refusal
+from holdfast.chats.commands import (
+    Command,
+    DeleteQueued,
+    EditQueued,
+    Fence,
+    HoldQueued,
+    MoveQueued,
+    Promote,
+    ReleaseQueued,
+    name_of,
+)
+from holdfast.chats.draft import Draft
+from holdfast.chats.facts import NO_FACTS, Facts
+from holdfast.chats.states import State
+from holdfast.chats.table import TABLE
+from holdfast.chats.view import View
+from holdfast.core.errors import Bug
+from holdfast.core.ids import ChatId, Ids
+from holdfast.core.text import clean_deep
+
+RULES: dict[str, Callable[[Draft, Any], Refusal | None]] = {
+    "create": family.create,
+    "fork": family.fork,
+    "send_queue": sending.send,
+    "send_interrupt": sending.send,
+    "send_steer": sending.send,
+    "promote": queue.promote,
+    "move_queued": queue.move,
+    "edit_queued": queue.edit_queued,
+    "hold_queued": queue.hold,
+    "release_queued": queue.release,
+    "delete_queued": queue.delete_queued,
+    "interrupt": sending.interrupt,
+    "stop": sending.stop,
+    "submit_results": actions.submit_results,
+    "decide": actions.decide,
+    "compact": sending.compact,
+    "retry": sending.retry,
+    "edit": sending.edit,
+    "archive": family.archive,
+    "unarchive": family.unarchive,
+    "reconcile": family.reconcile,
+    "delete": family.delete,
+    "lapse_holds": queue.lapse_holds,
+    "expire_calls": actions.expire_calls,
+    "notify": family.notify,
+    "acquire": work.acquire,
+    "release": work.release,
+    "begin_attempt": work.begin_attempt,
+    "note_retry": work.note_retry,
+    "request_compaction": work.request_compaction,
+    "commit_step": work.commit_step,
+    "start_calls": work.start_calls,
+    "finish_call": work.finish_call,
+    "require_action": work.require_action,
+    "finish_turn": work.finish_turn,
+    "finish_interrupt": work.finish_interrupt,
+    "fail_turn": work.fail_turn,
+}
+
+
+def decide(
+    chat_id: ChatId,
+    view: View | None,
+    commands: Sequence[Command],
+    *,
+    fence: Fence | None = None,
+    facts: Facts = NO_FACTS,
+    now: datetime,
+    ids: Ids,
+) -> Change | Refusal:
+    """All commands or none. The fence is compared with the view, before the first command. Texts are cleaned
+    here, once: rules and stores see only what every engine can carry."""
+    if fence is not None and (broken := _broken(fence, view)):
+        return Refusal(code="stale", text=f"The work is out of date: {broken}.")
+    draft = Draft(chat_id, view, facts, now, ids)
+    state = draft.state
+    for command in clean_deep(tuple(commands)):
+        reached = _decide_one(draft, command, state)
+        if isinstance(reached, Refusal):
+            return reached
+        state = reached
+    return draft.finish()
+
+
+def _decide_one(draft: Draft, command: Command, state: State) -> State | Refusal:
+    """The state the command leads to."""
+    name = name_of(command)
+    if isinstance(command, (Promote, MoveQueued, EditQueued, HoldQueued, ReleaseQueued, DeleteQueued)):
+        if state is State.NONE:
+            return _no_chat()
+        if refusal := queue.missing(draft, command):
+            return refusal
+    targets = TABLE[name].get(state)
+    if targets is None:
+        return _no_chat() if state is State.NONE else _wrong_state(name, state)
+    if refusal := RULES[name](draft, command):
+        return refusal
+    reached = draft.state
+    if reached not in targets:
+        raise Bug(f"{name} led from {state.value!r} to {reached.value!r}, which the table does not list")
+    return reached
+
+
+def _broken(fence: Fence, view: View | None) -> str | None:
+    if view is None:
+        return "the chat is gone"
+    chat = view.chat
+    if chat.lease is None or chat.lease.number != fence.lease_number:
+        return "the lease is another's"
+    if fence.history_version is not None and chat.history_version != fence.history_version:
+        return "the history has changed"
+    if fence.status is not None and chat.status != fence.status:
+        return f"the chat is {chat.status}"
+    if fence.attempt is not None and chat.attempt != fence.attempt:
+        return "another attempt has begun"
+    return None
+
+
+def _no_chat() -> Refusal:
+    return Refusal(code="not_found", text="There is no such chat.")
+
+
+def _wrong_state(name: str, state: State) -> Refusal:
+    return Refusal(
+        code="wrong_state",
+        text=f"{name} is not possible while the chat is {state.value}.",
+        data={"command": name, "state": state.value},
+    )

@@ -1,0 +1,353 @@
+"""A change in the making. Rules edit a draft; `finish` turns it into a Change. The counters are moved here
+and nowhere else, and so are the few moves all rules share: a message enters history, a turn starts, open
+calls are answered, a turn ends."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from holdfast.chats.change import Change, FullOutput, TurnEnd
+from holdfast.chats.commands import DeliveryKey, NewMessage, NewStep
+from holdfast.chats.facts import Facts
+from holdfast.chats.states import State, state_of
+from holdfast.chats.synthetic import Ending, result_of
+from holdfast.chats.view import Call, Delivery, Execution, InboxNotice, Queued, View
+from holdfast.core.chats import Settings
+from holdfast.core.errors import Bug
+from holdfast.core.failures import Failure
+from holdfast.core.ids import ChatId, Ids, MessageId, NoticeId, QueueItemId, StepId, UserId
+from holdfast.core.messages import Message, Role
+from holdfast.core.parts import Notice, Parts
+from holdfast.core.steps import Step, Turn, TurnKind, TurnOutcome
+
+
+class Draft:
+    def __init__(self, chat_id: ChatId, view: View | None, facts: Facts, now: datetime, ids: Ids) -> None:
+        self.chat_id = chat_id
+        self.before = view
+        self.facts = facts
+        self.now = now
+        self.ids = ids
+        self._chat = view.chat if view else None
+        self.queue: list[Queued] = list(view.queue) if view else []
+        self.inbox: list[InboxNotice] = list(view.inbox) if view else []
+        self.calls: list[Call] = list(view.calls) if view else []
+        self.version = (view.chat.version if view else 0) + 1
+        self.created: Settings | None = None
+        self.removed_from: MessageId | None = None
+        self.messages: list[Message] = []
+        self.notices_new: list[InboxNotice] = []
+        self.notices_taken: list[NoticeId] = []
+        self.calls_closed: list[Call] = []
+        self.full_outputs: list[FullOutput] = []
+        self.steps: list[Step] = []
+        self.turns: list[Turn] = []
+        self.turns_ended: list[TurnEnd] = []
+        self.deliveries: list[Delivery] = []
+        self.deliveries_taken: list[DeliveryKey] = []
+        self.deleted: tuple[ChatId, ...] = ()
+        self.others: list[Change] = []
+        self.answer: Message | Queued | None = None
+
+    @property
+    def chat(self) -> Execution:
+        if self._chat is None:
+            raise Bug("a rule looked at a chat that does not exist")
+        return self._chat
+
+    def found(self, chat: Execution, settings: Settings) -> None:
+        """The chat begins to exist."""
+        self._chat, self.created = chat, settings
+
+    def gone(self, subtree: Iterable[ChatId]) -> None:
+        self.deleted = (self.chat_id, *sorted(subtree))
+
+    def put(self, **changes: Any) -> None:
+        self._chat = replace(self.chat, **changes)
+
+    @property
+    def state(self) -> State:
+        if self._chat is None or self.deleted:
+            return State.NONE
+        return state_of(self)
+
+    # --- history ---
+
+    def insert(
+        self,
+        role: Role,
+        parts: Parts,
+        *,
+        like: NewMessage | None = None,
+        item: Queued | None = None,
+        created_by: UserId | None = None,
+        model: str | None = None,
+        effort: str | None = None,
+        removed: bool = False,
+    ) -> Message:
+        """A message enters history. Ids rise with every insert, whatever the clock says."""
+        chat = self.chat
+        message = Message(
+            id=MessageId(self.ids.uuid7(self.now, chat.last_message_id)),
+            chat_id=self.chat_id,
+            turn=chat.turn,
+            role=role,
+            parts=parts,
+            revision=self.version,
+            visibility=like.visibility if like else "both",
+            model=like.model if like else model,
+            effort=like.effort if like else effort,
+            usage=like.usage if like else None,
+            removed=removed,
+            interrupted=like.interrupted if like else False,
+            compaction=like.compaction if like else False,
+            queue_item_id=item.id if item else None,
+            created_by=created_by,
+            created_at=self.now,
+        )
+        self.messages.append(message)
+        answers = role == "assistant" and not message.compaction
+        self.put(
+            last_message_id=message.id,
+            answer_id=message.id if answers else chat.answer_id,
+            message_count=chat.message_count + 1,
+            attempt=0,
+            retry=None,
+        )
+        return message
+
+    def insert_notice(self, notice: Notice) -> Message:
+        return self.insert("system", (notice,))
+
+    def enter_inbox(self) -> None:
+        """Every notice that waits enters history, in order."""
+        for notice in self.inbox:
+            self.insert_notice(Notice(code=notice.source, text=notice.text, data=notice.data))
+            self.notices_taken.append(notice.id)
+        self.inbox = []
+
+    def insert_all(self, messages: Iterable[NewMessage]) -> list[Message]:
+        return [self.insert(message.role, message.parts, like=message) for message in messages]
+
+    def record(self, step: NewStep, message_id: MessageId | None) -> None:
+        """The step's row, which is also its span; its usage joins the chat's."""
+        chat = self.chat
+        step_id = step.id or StepId(self.ids.uuid7(self.now))
+        self.steps.append(
+            Step(
+                id=step_id,
+                turn=chat.turn,
+                number=chat.turn_steps + 1,
+                kind=step.kind,
+                message_id=message_id,
+                model=step.model,
+                provider=step.provider,
+                response_id=step.response_id,
+                attempts=step.attempts,
+                failures=step.failures,
+                usage=step.usage,
+                started_at=step.started_at,
+                first_part_at=step.first_part_at,
+                finished_at=self.now,
+                outcome=step.outcome,
+                revision=self.version,
+            )
+        )
+        self.put(turn_steps=chat.turn_steps + 1, usage=chat.usage + step.usage)
+
+    # --- turns ---
+
+    def start_turn(self, kind: TurnKind, model: str | None = None, effort: str | None = None) -> None:
+        """Leaving idle or error, or going on with the next message. The turn's row names the message that
+        follows."""
+        self.put(
+            status="running",
+            turn=self.chat.turn + 1,
+            turn_kind=kind,
+            turn_model=model,
+            turn_effort=effort,
+            turn_steps=0,
+            answer_id=None,
+            last_error=None,
+            active_at=self.now,
+        )
+        self.turns.append(Turn(number=self.chat.turn, kind=kind, started_at=self.now, revision=self.version))
+
+    def enter(
+        self,
+        parts: Parts,
+        created_by: UserId,
+        model: str | None,
+        effort: str | None,
+        item: Queued | None = None,
+    ) -> Message:
+        """A user message starts a turn."""
+        self.start_turn("message", model, effort)
+        message = self.insert("user", parts, item=item, created_by=created_by, model=model, effort=effort)
+        self.turns[-1] = replace(self.turns[-1], message_id=message.id)
+        return message
+
+    def enter_item(self, item: Queued) -> Message:
+        self.queue.remove(item)
+        return self.enter(item.parts, item.created_by, item.model, item.effort, item)
+
+    def wake(self) -> None:
+        """Notices start a turn by themselves."""
+        self.start_turn("notice")
+        self.enter_inbox()
+
+    def settle(self, ending: Ending, *, removed: bool = False) -> None:
+        """Every open call gets its one result, in one message: the real one if it has one, else what
+        happened. When the history is being removed, calls that still run stay open on their row alone, for
+        their real outcome."""
+        open_calls = [call for call in self.calls if not call.abandoned]
+        if not open_calls:
+            return
+        results = [result_of(call, ending) for call in open_calls]
+        self.insert("tool", tuple(results), removed=removed)
+        for call, result in zip(open_calls, results, strict=True):
+            if removed and call.state == "started":
+                self.put_call(replace(call, abandoned=True))
+            else:
+                self.close(
+                    replace(
+                        call,
+                        state="answered",
+                        outcome=result.outcome,
+                        output=result.output,
+                        finished_at=call.finished_at or self.now,
+                    )
+                )
+
+    def close(self, call: Call) -> None:
+        """The call is done with: it leaves the view, its row stays."""
+        self.calls = [other for other in self.calls if other.call_id != call.call_id]
+        self.calls_closed.append(replace(call, revision=self.version))
+
+    def put_call(self, call: Call) -> None:
+        call = replace(call, revision=self.version)
+        self.calls = [call if other.call_id == call.call_id else other for other in self.calls]
+
+    def end_turn(self, outcome: TurnOutcome, failure: Failure | None = None) -> None:
+        """The turn is over: a parent hears of it once, steers that came too late are plain items."""
+        chat = self.chat
+        self.turns_ended.append(
+            TurnEnd(
+                number=chat.turn,
+                finished_at=self.now,
+                outcome=outcome,
+                failure=failure,
+                revision=self.version,
+            )
+        )
+        self.deliver(outcome, failure)
+        self.unmark_steers()
+        self.put(compaction=None, retry=None, active_at=self.now)
+
+    def unmark_steers(self) -> None:
+        """There is no turn to join any more: steers become plain items at their place."""
+        self.queue = [replace(item, busy="queue") if item.busy == "steer" else item for item in self.queue]
+
+    def deliver(self, outcome: TurnOutcome, failure: Failure | None) -> None:
+        """A parent hears how the turn ended; a compaction is nobody's task."""
+        chat = self.chat
+        if chat.turn_kind == "compaction" or (chat.parent_id is None and chat.run_id is None):
+            return
+        self.deliveries.append(
+            Delivery(
+                child_id=self.chat_id,
+                turn=chat.turn,
+                parent_id=chat.parent_id,
+                run_id=chat.run_id,
+                outcome=outcome,
+                answer_id=chat.answer_id,
+                failure=failure,
+                created_at=self.now,
+            )
+        )
+
+    def waits(self, key: DeliveryKey) -> bool:
+        """Whether the child's end is still to be handed over."""
+        return key in self.facts.deliveries and key not in self.deliveries_taken
+
+    def drop_lease(self) -> None:
+        """Nobody owns the chat from here on."""
+        self.close_abandoned()
+        self.put(lease=None)
+
+    def close_abandoned(self) -> None:
+        """Whoever could tell how these calls ended has lost the chat."""
+        for call in [call for call in self.calls if call.abandoned]:
+            self.close(replace(call, state="answered", outcome="uncertain", finished_at=self.now))
+
+    def rest(self, *, heed_notices: bool = False) -> None:
+        """After a turn: the head of the queue starts the next one, unless there is none or it is held. A
+        notice that came after the turn's last model call starts one too, or nobody would ever look at it;
+        not after an interrupt, when somebody wanted quiet."""
+        if self.queue and not self.queue[0].held:
+            self.enter_item(self.queue[0])
+        elif heed_notices and any(notice.wake for notice in self.inbox):
+            self.wake()
+        else:
+            self.drop_lease()
+            self.put(status="idle")
+
+    # --- the result ---
+
+    def finish(self) -> Change:
+        before = self.before
+        if self.deleted:
+            return Change(
+                chat_id=self.chat_id,
+                owner_id=self.chat.owner_id,
+                before=self.version - 1,
+                after=None,
+                deleted=self.deleted,
+                deliveries=tuple(self.deliveries),
+            )
+        chat, old = self.chat, before.chat if before else None
+        queue, calls = (before.queue, before.calls) if before else ((), ())
+        queue_moved = list(queue) != self.queue
+        calls_put = (*self.calls_closed, *(call for call in self.calls if call not in calls))
+        if chat == old and not (queue_moved or calls_put or self.notices_new):
+            after = before
+        else:
+            version = self.version
+            chat = replace(
+                chat,
+                version=version,
+                history_version=version if self.messages or self.removed_from else chat.history_version,
+                queue_version=version if queue_moved else chat.queue_version,
+                retry_version=version if (old.retry if old else None) != chat.retry else chat.retry_version,
+                updated_at=self.now,
+            )
+            after = View(chat=chat, queue=tuple(self.queue), inbox=tuple(self.inbox), calls=tuple(self.calls))
+        return Change(
+            chat_id=self.chat_id,
+            owner_id=chat.owner_id,
+            before=self.version - 1,
+            after=after,
+            created=self.created,
+            removed_from=self.removed_from,
+            messages=tuple(self.messages),
+            queue_put=tuple(item for item in self.queue if item not in queue) if queue_moved else (),
+            queue_dropped=_dropped(queue, self.queue) if queue_moved else (),
+            inbox_put=tuple(self.notices_new),
+            inbox_taken=tuple(self.notices_taken),
+            calls_put=calls_put,
+            full_outputs=tuple(self.full_outputs),
+            steps=tuple(self.steps),
+            turns=tuple(self.turns),
+            turns_ended=tuple(self.turns_ended),
+            deliveries=tuple(self.deliveries),
+            deliveries_taken=tuple(self.deliveries_taken),
+            others=tuple(self.others),
+            answer=self.answer,
+        )
+
+
+def _dropped(before: Iterable[Queued], after: Iterable[Queued]) -> tuple[QueueItemId, ...]:
+    kept = {item.id for item in after}
+    return tuple(item.id for item in before if item.id not in kept)

@@ -1,0 +1,170 @@
+"""What a command needs to know beyond the view. `needs` says it as data, so that a store looks up just that,
+and a worker's plain commands (which need nothing) are decided without reading the database at all."""
+
+from collections.abc import Sequence
+
+from msgspec import field
+
+from holdfast.chats.commands import (
+    Archive,
+    BeginAttempt,
+    Command,
+    CommitStep,
+    Decide,
+    Delete,
+    DeleteQueued,
+    DeliveryKey,
+    Edit,
+    EditQueued,
+    FailTurn,
+    FinishCall,
+    FinishInterrupt,
+    FinishTurn,
+    Fork,
+    HoldQueued,
+    MoveQueued,
+    NoteRetry,
+    Notify,
+    Promote,
+    Release,
+    ReleaseQueued,
+    RequestCompaction,
+    RequireAction,
+    StartCalls,
+    SubmitResults,
+    Unarchive,
+)
+from holdfast.chats.view import View
+from holdfast.core.errors import Bug
+from holdfast.core.ids import CallId, ChatId, MessageId, QueueItemId
+from holdfast.core.messages import Message, Role
+from holdfast.core.shapes import Record
+from holdfast.core.text import clean
+
+
+class ForkPoint(Record, frozen=True, kw_only=True):
+    source_id: ChatId
+    up_to: MessageId | None
+
+
+class Needs(Record, frozen=True, kw_only=True):
+    """Each field names something to look up; see the field of the same meaning in `Facts`."""
+
+    items: tuple[QueueItemId, ...] = ()
+    calls: tuple[CallId, ...] = ()
+    edited: MessageId | None = None
+    notice_key: str | None = None
+    deliveries: tuple[DeliveryKey, ...] = ()
+    family: bool = False
+    subtree: bool = False
+    fork: ForkPoint | None = None
+
+
+class Target(Record, frozen=True, kw_only=True):
+    role: Role
+    removed: bool
+
+
+class Facts(Record, frozen=True, kw_only=True):
+    # Queue items that are no longer in the queue, with the message each became.
+    sent: dict[QueueItemId, MessageId] = field(default_factory=dict[QueueItemId, MessageId])
+    # Which of the named calls have their result in history.
+    answered: frozenset[CallId] = frozenset()
+    # The message to edit, and the busy sub-agents (at any depth) that were started from there on.
+    target: Target | None = None
+    started_there: tuple[View, ...] = ()
+    # Whether a notice with this key was stored before, and whether a budget forbids to start a turn for it.
+    key_seen: bool = False
+    over_budget: bool = False
+    # Which of the named deliveries nobody has taken yet.
+    deliveries: frozenset[DeliveryKey] = frozenset()
+    # All other chats with the same root.
+    family: tuple[View, ...] = ()
+    # All chats below this one.
+    subtree: tuple[ChatId, ...] = ()
+    # The history to fork, not removed, ascending; None: there is no such chat or message.
+    history: tuple[Message, ...] | None = None
+
+
+NO_FACTS = Facts()
+NOTHING = Needs()
+
+
+def needs(commands: Sequence[Command], view: View | None) -> Needs:
+    """What to look up for these commands: NOTHING for every plain command of a worker."""
+    items: list[QueueItemId] = []
+    calls: list[CallId] = []
+    deliveries: list[DeliveryKey] = []
+    edited: MessageId | None = None
+    notice_key: str | None = None
+    family = subtree = False
+    fork: ForkPoint | None = None
+    for command in commands:
+        match command:
+            case (
+                Promote(item_id=item_id)
+                | MoveQueued(item_id=item_id)
+                | EditQueued(item_id=item_id)
+                | HoldQueued(item_id=item_id)
+                | ReleaseQueued(item_id=item_id)
+                | DeleteQueued(item_id=item_id)
+            ):
+                items.append(item_id)
+            case SubmitResults(results=results):
+                calls.extend(CallId(clean(result.call_id)) for result in results)
+            case Decide(call_id=call_id):
+                calls.append(CallId(clean(call_id)))
+            case Edit(message_id=message_id):
+                edited = message_id
+            case Notify(key=key, delivery=delivery):
+                if notice_key not in (None, clean(key)):
+                    raise Bug("two notices cannot be decided together")
+                notice_key = clean(key)
+                deliveries.extend(() if delivery is None else (delivery,))
+            case FinishCall(consumes=consumes):
+                deliveries.extend(consumes)
+            case Archive() | Unarchive():
+                family = True
+            case Delete():
+                subtree = True
+            case Fork(source_id=source_id, up_to=up_to):
+                fork = ForkPoint(source_id=source_id, up_to=up_to)
+            case _:
+                pass
+    waiting = {item.id for item in view.queue} if view else set[QueueItemId]()
+    open_calls = {call.call_id for call in view.calls} if view else set[CallId]()
+    found = Needs(
+        items=tuple(item for item in items if item not in waiting),
+        calls=tuple(call for call in calls if call not in open_calls),
+        edited=edited,
+        notice_key=notice_key,
+        deliveries=tuple(deliveries),
+        family=family,
+        subtree=subtree,
+        fork=fork,
+    )
+    return NOTHING if found == NOTHING else found
+
+
+def may_need_facts(commands: Sequence[Command]) -> bool:
+    """Whether `needs` could name anything whatever the view is: if not, a worker may decide on its own
+    view."""
+    return any(
+        not isinstance(command, _PLAIN) or (isinstance(command, FinishCall) and command.consumes)
+        for command in commands
+    )
+
+
+_PLAIN = (
+    Release,
+    BeginAttempt,
+    NoteRetry,
+    RequestCompaction,
+    CommitStep,
+    StartCalls,
+    FinishCall,
+    RequireAction,
+    FinishTurn,
+    FinishInterrupt,
+    FailTurn,
+)

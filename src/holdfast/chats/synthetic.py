@@ -1,0 +1,93 @@
+"""Results that nobody computed: what a model is told about a call that was cancelled, expired or lost, so
+that every call in history has exactly one result."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from holdfast.chats.view import Call
+from holdfast.core.ids import CallId
+from holdfast.core.messages import Message
+from holdfast.core.parts import Outcome, Part, ToolCall, ToolResult
+
+Ending = Literal["interrupted", "failed", "finished", "edited", "reconciled", "replaced"]
+
+_WHY: dict[Ending, str] = {
+    "interrupted": "the turn was interrupted",
+    "failed": "the turn failed",
+    "finished": "the turn ended",
+    "edited": "an earlier message was edited",
+    "reconciled": "the chat had to be repaired",
+    "replaced": "the user sent another message instead",
+}
+
+EXPIRED = "Nobody answered before the deadline."
+UNCERTAIN = (
+    "The server stopped while this was running. Whether it took effect is not known: "
+    "look at the present state before doing it again."
+)
+SKIPPED = "Skipped by the user. Whether it took effect before the server stopped is not known."
+DONE = "The user confirmed that this was done."
+FORKED = "Cancelled (forked): the chat was copied before this call was answered."
+UNANSWERED = "No result of this call was recorded."
+
+
+def result_of(call: Call, ending: Ending) -> ToolResult:
+    """The result of an open call when its turn ends: the real one if there is one, else what happened."""
+    if call.state == "finished" and call.outcome is not None:
+        return real_result(call)
+    outcome: Outcome = "cancelled"
+    if call.state == "started":
+        output = f"Cancelled while it was running because {_WHY[ending]}; it may have had effects."
+    elif call.run and call.effect != "read":
+        # It ran under a worker that died, and was to run again or waited for somebody's word.
+        outcome = "uncertain"
+        output = f"{UNCERTAIN} It was not run again because {_WHY[ending]}."
+    else:
+        output = f"Cancelled, not run, because {_WHY[ending]}."
+    return ToolResult(
+        call_id=call.call_id, name=call.name, output=output, outcome=outcome, started_at=call.started_at
+    )
+
+
+def real_result(call: Call) -> ToolResult:
+    return ToolResult(
+        call_id=call.call_id,
+        name=call.name,
+        output=call.output,
+        outcome=call.outcome or "failed",
+        diff=call.diff,
+        truncated=call.truncated,
+        started_at=call.started_at,
+        finished_at=call.finished_at,
+    )
+
+
+def denied(note: str | None) -> str:
+    return f"The user did not allow this: {note}" if note else "The user did not allow this."
+
+
+def unanswered(parts: Iterable[Part], answered: Iterable[CallId]) -> tuple[ToolCall, ...]:
+    """The calls among these parts that wait for a result of ours."""
+    known = set(answered)
+    return tuple(
+        part
+        for part in parts
+        if isinstance(part, ToolCall) and not part.provider_executed and part.call_id not in known
+    )
+
+
+def heal(messages: Sequence[Message], output: str) -> list[tuple[Message, tuple[ToolResult, ...]]]:
+    """Each message of a history with the results that its calls never got."""
+    answered = {
+        part.call_id for message in messages for part in message.parts if isinstance(part, ToolResult)
+    }
+    return [
+        (
+            message,
+            tuple(
+                ToolResult(call_id=call.call_id, name=call.name, output=output, outcome="cancelled")
+                for call in unanswered(message.parts, answered)
+            ),
+        )
+        for message in messages
+    ]

@@ -1,0 +1,153 @@
+"""What a decision looks at: the execution state of one chat, as small as it can be. History is not in it, so
+a step costs what it adds and not what is there; the few facts a command needs beyond are looked up (see
+`facts`)."""
+
+from datetime import datetime
+from typing import Literal
+
+from holdfast.core.calls import ActionKind, Approval, Effect
+from holdfast.core.chats import Status
+from holdfast.core.failures import Failure, Retry
+from holdfast.core.ids import CallId, ChatId, MessageId, NoticeId, QueueItemId, RunId, UserId, WorkerId
+from holdfast.core.messages import Busy
+from holdfast.core.parts import Outcome, Parts
+from holdfast.core.shapes import Json, Record
+from holdfast.core.steps import TurnKind, TurnOutcome
+from holdfast.core.usage import Usage
+
+CompactionRequest = Literal["manual", "overflow"]
+
+# pending: may start.  waiting: somebody must act.  started: running, or was when its worker died.
+# finished: has an outcome that is not in history yet.  answered: its result is in history.
+CallState = Literal["pending", "waiting", "started", "finished", "answered"]
+
+
+class Lease(Record, frozen=True, kw_only=True):
+    """A worker's ownership. `expires_at` is the worker's, as the database knew it when the view was read."""
+
+    worker_id: WorkerId
+    number: int
+    expires_at: datetime
+
+
+class Execution(Record, frozen=True, kw_only=True):
+    """The chat's own row, without what people chose for it."""
+
+    id: ChatId
+    owner_id: UserId
+    parent_id: ChatId | None = None
+    parent_call_id: CallId | None = None
+    root_id: ChatId
+    run_id: RunId | None = None
+    status: Status
+    archived: bool = False
+    version: int = 0
+    history_version: int = 0
+    queue_version: int = 0
+    retry_version: int = 0
+    attempt: int = 0
+    lease: Lease | None = None
+    # How many leases were given so far; the number of the newest.
+    lease_number: int = 0
+    turn: int = 0
+    turn_kind: TurnKind = "message"
+    # What the message that started the turn asked for; None: the chat's own choice.
+    turn_model: str | None = None
+    turn_effort: str | None = None
+    turn_steps: int = 0
+    compaction: CompactionRequest | None = None
+    last_error: Failure | None = None
+    retry: Retry | None = None
+    last_message_id: MessageId | None = None
+    # The newest message of the assistant: what a parent is given when the turn ends.
+    answer_id: MessageId | None = None
+    message_count: int = 0
+    usage: Usage = Usage()
+    created_at: datetime
+    updated_at: datetime
+    # Moves only when a turn starts or ends: what lists are sorted by.
+    active_at: datetime
+
+
+class Queued(Record, frozen=True, kw_only=True):
+    """A user message that waits. Items are ordered by `place`, whose values mean nothing else."""
+
+    id: QueueItemId
+    parts: Parts
+    busy: Busy
+    place: int
+    hold_token: str | None = None
+    hold_until: datetime | None = None
+    model: str | None = None
+    effort: str | None = None
+    created_by: UserId
+    created_at: datetime
+
+    @property
+    def held(self) -> bool:
+        return self.hold_token is not None
+
+
+class InboxNotice(Record, frozen=True, kw_only=True):
+    """A notice that waits to enter history; `key` makes it happen once."""
+
+    id: NoticeId
+    source: str
+    key: str
+    text: str
+    data: Json = None
+    wake: bool
+    created_at: datetime
+
+
+class Call(Record, frozen=True, kw_only=True):
+    """One tool call of the newest step; also its span. `run` counts how often it was started."""
+
+    call_id: CallId
+    message_id: MessageId
+    turn: int
+    position: int
+    name: str
+    effect: Effect = "unsafe"
+    on_uncertain: Literal["tell", "ask"] = "tell"
+    state: CallState
+    waits_for: ActionKind | None = None
+    deadline_seconds: float | None = None
+    deadline_at: datetime | None = None
+    run: int = 0
+    lease_number: int | None = None
+    # Before this the worker that ran it last may still be alive: it must not be run again.
+    fenced_until: datetime | None = None
+    outcome: Outcome | None = None
+    output: Json = None
+    diff: str | None = None
+    truncated: bool = False
+    approval: Approval | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    # Its history was removed while it ran: the outcome is kept on this row alone.
+    abandoned: bool = False
+    # The version of the chat that last wrote this row.
+    revision: int = 0
+
+
+class Delivery(Record, frozen=True, kw_only=True):
+    """The end of one turn of a child, to be handed to its parent (or its run) exactly once."""
+
+    child_id: ChatId
+    turn: int
+    parent_id: ChatId | None
+    run_id: RunId | None
+    outcome: TurnOutcome
+    answer_id: MessageId | None
+    failure: Failure | None
+    created_at: datetime
+
+
+class View(Record, frozen=True, kw_only=True):
+    """`calls` are the open ones: not answered, or abandoned and still running."""
+
+    chat: Execution
+    queue: tuple[Queued, ...] = ()
+    inbox: tuple[InboxNotice, ...] = ()
+    calls: tuple[Call, ...] = ()

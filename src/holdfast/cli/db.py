@@ -1,0 +1,99 @@
+"""`holdfast db`: the only commands that open the database themselves."""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import typer
+
+from holdfast.store.interface import Store
+from holdfast.store.open import open_store
+
+T = TypeVar("T")
+
+app = typer.Typer(help="Make, check and copy the database.", no_args_is_help=True)
+
+Url = Annotated[
+    str,
+    typer.Option(
+        "--database",
+        envvar="HOLDFAST_DATABASE_URL",
+        help='"sqlite" (a file in the data directory), "sqlite:PATH" or "postgresql://user@host/database".',
+    ),
+]
+Data = Annotated[
+    Path, typer.Option("--data", envvar="HOLDFAST_SERVER_DATA", help="The directory for SQLite's file.")
+]
+
+
+def _data() -> Path:
+    home = os.environ.get("XDG_DATA_HOME")
+    return (Path(home) if home else Path("~/.local/share").expanduser()) / "holdfast"
+
+
+DATA = _data()
+
+
+@app.command()
+def migrate(database: Url = "sqlite", data: Data = DATA) -> None:
+    """Make the database, or bring it to this version. Nothing happens to one that is up to date. While a
+    server runs on an SQLite file this is refused: it has brought the file up to date itself."""
+
+    async def done(_: Store) -> None:
+        print("The database is up to date.")
+
+    _with_store(database, data, "server", done)
+
+
+@app.command()
+def check(
+    database: Url = "sqlite",
+    data: Data = DATA,
+    as_json: Annotated[bool, typer.Option("--json", help="The problems as a JSON list.")] = False,
+) -> None:
+    """Say whether the database is whole. Works while a server runs. Exit code 1 if anything is wrong."""
+
+    async def look(store: Store) -> list[str]:
+        return await store.check()
+
+    problems = _with_store(database, data, "tool", look)
+    if as_json:
+        print(json.dumps(problems))
+    else:
+        for problem in problems:
+            print(problem)
+        print(f"{len(problems)} problems found." if problems else "The database is whole.")
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def backup(
+    to: Annotated[Path, typer.Argument(help="The file to write; it must not exist yet.")],
+    database: Url = "sqlite",
+    data: Data = DATA,
+) -> None:
+    """Copy the database as it is at this moment, while everything goes on. SQLite gives a database file,
+    PostgreSQL an archive for pg_restore (it needs pg_dump on this machine)."""
+
+    async def copy(store: Store) -> None:
+        await store.backup(to)
+
+    _with_store(database, data, "tool", copy)
+    print(f"Wrote {to}.")
+
+
+def _with_store(
+    url: str, data: Path, mode: Literal["server", "tool"], work: Callable[[Store], Awaitable[T]]
+) -> T:
+    async def run() -> T:
+        store = await open_store(url, data=data, publish=lambda _: None, mode=mode)
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())

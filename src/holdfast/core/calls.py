@@ -1,0 +1,39 @@
+"""What a call waits for and who approved it, as clients and traces see it."""
+
+from datetime import datetime
+from typing import Literal
+
+from holdfast.core.ids import CallId, ChatId, UserId
+from holdfast.core.shapes import Json, Record
+
+# Whether a call may be repeated: freely, with the same key, or never by itself.
+Effect = Literal["read", "idempotent", "unsafe"]
+ActionKind = Literal["client_tool", "question", "plan", "approval", "uncertain"]
+Verdict = Literal["approve", "deny", "retry", "done", "skip"]
+Scope = Literal["once", "chat"]
+
+
+class Approval(Record, frozen=True, kw_only=True):
+    """Who let a call run, or refused it: a person or a rule, for this call or for the whole chat."""
+
+    by: Literal["person", "rule"]
+    user_id: UserId | None = None
+    rule: str | None = None
+    scope: Scope = "once"
+    note: str | None = None
+    at: datetime
+
+
+class ActionCall(Record, frozen=True, kw_only=True):
+    call_id: CallId
+    kind: ActionKind
+    name: str
+    input: Json
+    deadline_at: datetime | None
+    chat_id: ChatId
+
+
+class Action(Record, frozen=True, kw_only=True):
+    """What somebody must do before the chat goes on."""
+
+    calls: tuple[ActionCall, ...]

@@ -1,0 +1,68 @@
+"""The chat as clients see it, and what a person chose for it. Its execution state lives in
+`holdfast.chats`."""
+
+from datetime import datetime
+from typing import Literal
+
+from holdfast.core.calls import Action
+from holdfast.core.failures import Failure, Retry
+from holdfast.core.ids import CallId, ChatId, RunId, UserId, WorkspaceId
+from holdfast.core.shapes import Json, Record
+from holdfast.core.usage import Budget, Usage
+
+Status = Literal["idle", "running", "interrupting", "requires_action", "error"]
+Waiting = Literal["capacity", "held", "children"]
+TitleSource = Literal["none", "generated", "person"]
+
+
+class ClientTool(Record, frozen=True, kw_only=True):
+    name: str
+    description: str
+    input_schema: Json
+
+
+class Settings(Record, frozen=True, kw_only=True):
+    """What was chosen for a chat. None of it is execution state: changing it never moves `version`."""
+
+    title: str = ""
+    title_source: TitleSource = "none"
+    summary: str = ""
+    model: str | None = None
+    effort: str | None = None
+    workspace_id: WorkspaceId | None = None
+    agent: str | None = None
+    instructions: str | None = None
+    client_tools: tuple[ClientTool, ...] = ()
+    tools: Json = None
+    labels: tuple[str, ...] = ()
+    pinned: bool = False
+    budget: Budget | None = None
+
+
+class Chat(Record, frozen=True, kw_only=True):
+    id: ChatId
+    title: str
+    summary: str
+    status: Status
+    waiting: Waiting | None
+    archived: bool
+    model: str | None
+    effort: str | None
+    owner_id: UserId
+    parent_id: ChatId | None
+    parent_call_id: CallId | None
+    root_id: ChatId
+    run_id: RunId | None
+    workspace_id: WorkspaceId | None
+    labels: tuple[str, ...]
+    pinned: bool
+    version: int
+    history_version: int
+    queue_length: int
+    last_error: Failure | None
+    retry: Retry | None
+    action: Action | None
+    budget: Budget | None
+    usage: Usage
+    created_at: datetime
+    updated_at: datetime

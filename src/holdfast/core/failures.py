@@ -1,0 +1,22 @@
+"""Failures: why a turn or an attempt did not succeed, as people and clients are told."""
+
+from datetime import datetime
+
+from holdfast.core.shapes import Record
+
+
+class Failure(Record, frozen=True, kw_only=True):
+    kind: str
+    message: str
+    detail: str | None = None
+    provider: str | None = None
+    status_code: int | None = None
+    retryable: bool = False
+
+
+class Retry(Failure, frozen=True, kw_only=True):
+    """A failed attempt that will be tried again at `next_at`."""
+
+    attempt: int
+    delay_ms: int
+    next_at: datetime

@@ -1,0 +1,48 @@
+"""Messages: the committed entries of a history, and the queue items that wait to become one."""
+
+from datetime import datetime
+from typing import Literal
+
+from holdfast.core.ids import ChatId, MessageId, QueueItemId, UserId
+from holdfast.core.parts import Parts
+from holdfast.core.shapes import Record
+from holdfast.core.usage import Usage
+
+Role = Literal["user", "assistant", "tool", "system"]
+Visibility = Literal["both", "user", "model"]
+Busy = Literal["queue", "interrupt", "steer"]
+
+
+class Message(Record, frozen=True, kw_only=True):
+    id: MessageId
+    chat_id: ChatId
+    turn: int
+    role: Role
+    parts: Parts
+    # The version of the chat that last wrote this message.
+    revision: int
+    visibility: Visibility = "both"
+    model: str | None = None
+    effort: str | None = None
+    usage: Usage | None = None
+    removed: bool = False
+    interrupted: bool = False
+    compaction: bool = False
+    queue_item_id: QueueItemId | None = None
+    created_by: UserId | None = None
+    created_at: datetime
+
+
+class QueueItem(Record, frozen=True, kw_only=True):
+    """A queue item as clients see it; `hold_token` only in the answer to who took the hold."""
+
+    id: QueueItemId
+    content: Parts
+    busy: Busy
+    position: int
+    held: bool
+    hold_token: str | None = None
+    model: str | None
+    effort: str | None
+    created_by: UserId
+    created_at: datetime

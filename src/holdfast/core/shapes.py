@@ -1,0 +1,57 @@
+"""The two bases of all data. A Record is ours: read back tolerantly, so that rows of an older or newer
+version still open. A Border is somebody else's input: unknown fields are refused. Both are frozen and encode
+to JSON exactly."""
+
+import math
+from typing import cast
+
+import msgspec
+
+# Any JSON value. It stays opaque: only the borders look inside.
+Json = object
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Data of ours, stored or sent."""
+
+
+class Border(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Data of a caller."""
+
+
+_encoder = msgspec.json.Encoder()
+MAX_INTEGER = 2**63 - 1
+MAX_DEPTH = 128
+
+
+def encode(value: object) -> bytes:
+    return _encoder.encode(value)
+
+
+def encode_text(value: object) -> str:
+    return _encoder.encode(value).decode()
+
+
+def check_json(value: Json, depth: int = 0) -> None:
+    """Refuses what both engines and every client could not carry: huge integers, NaN, very deep nesting."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"JSON is nested deeper than {MAX_DEPTH}")
+    match value:
+        case bool() | None | str():
+            return
+        case int():
+            if abs(value) > MAX_INTEGER:
+                raise ValueError("an integer is larger than 64 bits")
+        case float():
+            if not math.isfinite(value):
+                raise ValueError("NaN and Infinity are not JSON")
+        case list():
+            for item in cast(list[Json], value):
+                check_json(item, depth + 1)
+        case dict():
+            for key, item in cast(dict[object, Json], value).items():
+                if not isinstance(key, str):
+                    raise ValueError("a key of an object is not text")
+                check_json(item, depth + 1)
+        case _:
+            raise ValueError(f"{type(value).__name__} is not JSON")

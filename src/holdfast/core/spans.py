@@ -1,0 +1,36 @@
+"""Spans: the timed things of a trace, as clients see them."""
+
+from datetime import datetime
+from typing import Literal
+
+from holdfast.core.calls import Approval
+from holdfast.core.failures import Failure
+from holdfast.core.ids import ChatId, MessageId
+from holdfast.core.shapes import Json, Record
+from holdfast.core.usage import Usage
+
+SpanKind = Literal["turn", "step", "model_call", "tool_call", "agent", "compaction", "check"]
+
+
+class Span(Record, frozen=True, kw_only=True):
+    """One timed thing. Its id is the same at its start and at its end; input and output are cut to 2 000
+    characters, which `truncated` tells."""
+
+    id: str
+    parent_id: str | None
+    chat_id: ChatId
+    message_id: MessageId | None = None
+    turn: int
+    kind: SpanKind
+    name: str
+    input: Json = None
+    output: Json = None
+    truncated: bool = False
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    duration_ms: int | None = None
+    usage: Usage | None = None
+    cache: Json = None
+    outcome: str | None = None
+    failure: Failure | None = None
+    approved_by: Approval | None = None

@@ -1,0 +1,48 @@
+"""Steps and turns: the rows that are also the trace's spans."""
+
+from datetime import datetime
+from typing import Literal
+
+from holdfast.core.failures import Failure
+from holdfast.core.ids import MessageId, StepId
+from holdfast.core.shapes import Record
+from holdfast.core.usage import Usage
+
+# What started a turn; a compaction somebody asked for between turns is a turn of its own.
+TurnKind = Literal["message", "notice", "retry", "compaction"]
+TurnOutcome = Literal["finished", "interrupted", "failed"]
+StepKind = Literal["model", "compaction"]
+
+
+class Step(Record, frozen=True, kw_only=True):
+    """One model call, however many attempts it took. `failures` are those of the attempts before the last."""
+
+    id: StepId
+    turn: int
+    number: int
+    kind: StepKind = "model"
+    message_id: MessageId | None = None
+    model: str | None = None
+    provider: str | None = None
+    response_id: str | None = None
+    attempts: int = 1
+    failures: tuple[Failure, ...] = ()
+    usage: Usage
+    started_at: datetime
+    first_part_at: datetime | None = None
+    finished_at: datetime
+    outcome: TurnOutcome = "finished"
+    # The version of the chat that wrote this row.
+    revision: int = 0
+
+
+class Turn(Record, frozen=True, kw_only=True):
+    number: int
+    kind: TurnKind
+    message_id: MessageId | None = None
+    started_at: datetime
+    finished_at: datetime | None = None
+    outcome: TurnOutcome | None = None
+    failure: Failure | None = None
+    # The version of the chat that last wrote this row.
+    revision: int = 0

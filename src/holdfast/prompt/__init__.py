@@ -1,0 +1,1 @@
+"""From committed history to the request a model gets."""

@@ -1,0 +1,66 @@
+"""What a step cost, from a price list that comes with the program and needs no network. A model that is not
+on it is unpriced, never free; so is everything on one's own machine."""
+
+import warnings
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from holdfast.core.usage import Usage
+from holdfast.providers.kinds import KINDS
+
+if TYPE_CHECKING:
+    from genai_prices.types import PriceCalculation
+
+_MICROS = 1_000_000
+_MOST_USD = 1_000_000
+
+
+class Prices:
+    """The list takes a quarter of a second to load: `load` it in a thread before the first step."""
+
+    def load(self) -> None:
+        import genai_prices
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                genai_prices.calc_price(genai_prices.Usage(input_tokens=1), "gpt-4o", provider_id="openai")
+            except LookupError:
+                pass
+
+    def cost_usd_micros(
+        self, kind: str, model: str, usage: Usage, reported_usd: float | None = None
+    ) -> int | None:
+        """None when nobody knows. What the provider itself says it charged counts more than the list."""
+        if kind == "demo":
+            return 0
+        if reported_usd is not None:
+            return round(reported_usd * _MICROS)
+        found = self._calculation(kind, model, usage)
+        return None if found is None else _micros(found.total_price)
+
+    def context_limit(self, kind: str, model: str) -> int | None:
+        """How much the model can take, if the list says it."""
+        found = self._calculation(kind, model, Usage())
+        return None if found is None else found.model.context_window
+
+    def _calculation(self, kind: str, model: str, usage: Usage) -> "PriceCalculation | None":
+        provider = KINDS[kind].prices if kind in KINDS else None
+        if provider is None:
+            return None
+        import genai_prices
+
+        counts = genai_prices.Usage(
+            input_tokens=usage.input,
+            cache_read_tokens=usage.cache_read,
+            cache_write_tokens=usage.cache_write,
+            output_tokens=usage.output,
+        )
+        try:
+            return genai_prices.calc_price(counts, model, provider_id=provider)
+        except (LookupError, ValueError, ArithmeticError):
+            return None
+
+
+def _micros(price: Decimal) -> int | None:
+    return round(price * _MICROS) if price.is_finite() and 0 <= price <= _MOST_USD else None

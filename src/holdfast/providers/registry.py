@@ -1,0 +1,241 @@
+"""From configuration to models that can be called. One HTTP session serves all of them and is closed with the
+registry; a chat whose model is gone goes on with the default."""
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Self, cast
+
+import aiohttp
+
+from holdfast.core.errors import AttemptFailed, Bug, InvalidInput, NotFound
+from holdfast.core.failures import Failure
+from holdfast.core.shapes import Record
+from holdfast.providers.anthropic import AnthropicFormat
+from holdfast.providers.configs import (
+    Input,
+    ModelConfig,
+    ProviderConfig,
+    check_model,
+    check_provider,
+    key_place,
+    read_key,
+)
+from holdfast.providers.demo import DemoAdapter
+from holdfast.providers.failures import Endpoint
+from holdfast.providers.families import family_of
+from holdfast.providers.interface import Adapter
+from holdfast.providers.kinds import KINDS, Kind
+from holdfast.providers.openai import OpenAIFormat
+from holdfast.providers.redact import Redactor
+from holdfast.providers.transport import HttpAdapter, StreamLimits, WireFormat
+
+DEFAULT_MODEL = "default"
+_CONNECTIONS = 1000
+_KEEP_SECONDS = 30.0
+
+
+class Model(Record, frozen=True, kw_only=True):
+    """A model that can be called."""
+
+    config: ModelConfig
+    provider: ProviderConfig
+    adapter: Adapter
+    # Whether this stands in for one that is no longer configured.
+    instead: bool = False
+
+
+class Setup(Record, frozen=True, kw_only=True):
+    """Providers and models by name, complete and checked."""
+
+    providers: dict[str, ProviderConfig]
+    models: dict[str, ModelConfig]
+    default: str | None
+
+    @property
+    def is_demo(self) -> bool:
+        """Nothing real is configured: people must be told."""
+        return all(provider.kind == "demo" for provider in self.providers.values())
+
+
+def complete(
+    providers: Iterable[ProviderConfig], models: Iterable[ModelConfig], environ: Mapping[str, str]
+) -> Setup:
+    """What is configured, with what the environment adds: a provider and its first model for every usual key
+    that no provider uses yet, and the demo model when there is nothing else."""
+    known = {provider.name: provider for provider in providers}
+    named = {model.name: model for model in models}
+    for provider in known.values():
+        check_provider(provider)
+        _kind(provider)
+    for model in named.values():
+        check_model(model)
+        if model.provider not in known and model.provider not in KINDS:
+            raise InvalidInput(f"[models.{model.name}]: there is no provider {model.provider}")
+    for kind in KINDS.values():
+        wanted = any(model.provider == kind.name for model in named.values())
+        keyed = kind.key_variable is not None and bool(environ.get(kind.key_variable, "").strip())
+        if kind.name not in known and (wanted or (keyed and not _uses_kind(known, kind.name))):
+            known[kind.name] = ProviderConfig(name=kind.name, kind=kind.name)
+            if not wanted and kind.first_model is not None:
+                _add_first_model(named, kind, kind.name)
+    if not named:
+        for provider in known.values():
+            # An address of one's own says nothing about the models behind it.
+            if provider.base_url is None and KINDS[provider.kind].first_model is not None:
+                _add_first_model(named, KINDS[provider.kind], provider.name)
+    if not named:
+        known.setdefault("demo", ProviderConfig(name="demo", kind="demo"))
+        named["demo"] = ModelConfig(name="demo", provider="demo", model="demo", context_limit=100_000)
+    default = DEFAULT_MODEL if DEFAULT_MODEL in named else next(iter(named))
+    return Setup(providers=known, models=named, default=default)
+
+
+def _uses_kind(providers: Mapping[str, ProviderConfig], kind: str) -> bool:
+    return any(provider.kind == kind for provider in providers.values())
+
+
+def _add_first_model(models: dict[str, ModelConfig], kind: Kind, provider: str) -> None:
+    assert kind.first_model is not None
+    models.setdefault(
+        provider,
+        ModelConfig(
+            name=provider,
+            provider=provider,
+            model=kind.first_model,
+            inputs=cast(tuple[Input, ...], kind.inputs),
+            efforts=kind.efforts,
+        ),
+    )
+
+
+def _kind(provider: ProviderConfig) -> Kind:
+    kind = KINDS.get(provider.kind)
+    if kind is None:
+        raise InvalidInput(
+            f"[providers.{provider.name}]: kind is one of {', '.join(KINDS)}, not {provider.kind}"
+        )
+    if provider.api != "chat":
+        raise InvalidInput(
+            f'[providers.{provider.name}]: api = "{provider.api}" is not supported yet, use "chat"'
+        )
+    return kind
+
+
+class Registry:
+    """Open it as a context manager, on the loop that will call the models."""
+
+    def __init__(
+        self, setup: Setup, *, environ: Mapping[str, str], limits: StreamLimits | None = None
+    ) -> None:
+        self._setup = setup
+        self._environ = environ
+        self._limits = limits or StreamLimits()
+        self._session: aiohttp.ClientSession | None = None
+        self._adapters: dict[str, Adapter] = {}
+
+    @property
+    def setup(self) -> Setup:
+        return self._setup
+
+    def replace(self, setup: Setup) -> None:
+        """Other configuration from the next call on; calls under way go on with what they began with."""
+        self._setup = setup
+        self._adapters = {}
+
+    def require(self, name: str | None) -> ModelConfig:
+        """The config of a model that somebody names now: it must exist and be enabled."""
+        if name is None:
+            return self._default()
+        config = self._setup.models.get(name)
+        if config is None:
+            raise NotFound(f"there is no model {name}; there is {', '.join(self._setup.models) or 'none'}")
+        if not config.enabled or not self._provider(config).enabled:
+            raise InvalidInput(f"the model {name} is disabled")
+        return config
+
+    def resolve(self, name: str | None) -> Model:
+        """The model for a chat that chose this one some time ago. Raises `AttemptFailed` when it cannot be
+        called."""
+        config = self._setup.models.get(name) if name is not None else None
+        instead = name is not None and config is None
+        if config is None:
+            config = self._default()
+        provider = self._provider(config)
+        if not config.enabled or not provider.enabled:
+            raise _unusable(provider, "disabled", f"The model {config.name} is disabled; choose another.")
+        return Model(config=config, provider=provider, adapter=self._adapter(provider), instead=instead)
+
+    def _default(self) -> ModelConfig:
+        config = self._setup.models.get(self._setup.default or "")
+        if config is None:
+            raise InvalidInput("no model is configured: add [models.default] to holdfast.toml")
+        return config
+
+    def _provider(self, config: ModelConfig) -> ProviderConfig:
+        provider = self._setup.providers.get(config.provider)
+        if provider is None:
+            raise InvalidInput(f"[models.{config.name}]: there is no provider {config.provider}")
+        return provider
+
+    def _adapter(self, provider: ProviderConfig) -> Adapter:
+        if (adapter := self._adapters.get(provider.name)) is None:
+            adapter = self._adapters[provider.name] = self._make(provider)
+        return adapter
+
+    def _make(self, provider: ProviderConfig) -> Adapter:
+        kind = _kind(provider)
+        if kind.name == "demo":
+            return DemoAdapter(provider.name)
+        if self._session is None:
+            raise Bug("the registry is not open")
+        written = provider.api_key
+        if written is None and kind.key_variable is not None:
+            written = f"env:{kind.key_variable}"
+        try:
+            key = read_key(written, self._environ)
+        except InvalidInput as error:
+            raise _unusable(
+                provider,
+                "auth",
+                f"{provider.name} has no key: {error.text}. Set it, or choose another model.",
+            ) from None
+        url, wire = _wire(provider, kind)
+        place = key_place(
+            provider if provider.api_key else ProviderConfig(name=provider.name, kind="", api_key=written)
+        )
+        endpoint = Endpoint(provider=provider.name, url=url, key_place=place, redactor=Redactor([key]))
+        return HttpAdapter(self._session, wire, endpoint, key=key, limits=self._limits, environ=self._environ)
+
+    async def __aenter__(self) -> Self:
+        limits = self._limits
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=_CONNECTIONS, limit_per_host=0, keepalive_timeout=_KEEP_SECONDS
+            ),
+            # Silence is watched over by the adapters: the total of a long answer is nobody's business.
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_seconds),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": "holdfast"},
+            read_bufsize=256 * 1024,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        session, self._session = self._session, None
+        self._adapters = {}
+        if session is not None:
+            await session.close()
+
+
+def _wire(provider: ProviderConfig, kind: Kind) -> tuple[str, WireFormat]:
+    url = (provider.base_url or kind.base_url).rstrip("/")
+    if kind.name == "anthropic":
+        # Written with the version by people who come from the other format.
+        return url.removesuffix("/v1"), AnthropicFormat()
+    return url, OpenAIFormat(family_of(kind.name, url))
+
+
+def _unusable(provider: ProviderConfig, kind: str, message: str) -> AttemptFailed:
+    return AttemptFailed(Failure(kind=kind, message=message, provider=provider.name))

@@ -1,0 +1,256 @@
+"""One streamed HTTP exchange with a provider, the same for every wire format: send, watch over the silence,
+cut into events, close at once whatever happens. A format only says what to send and how to read."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Literal, Protocol, cast
+
+import aiohttp
+import msgspec
+
+from holdfast.core.errors import AttemptFailed
+from holdfast.core.shapes import Json, Record
+from holdfast.providers.failures import Endpoint
+from holdfast.providers.interface import Event, Request
+from holdfast.providers.proxies import proxy_of
+from holdfast.providers.sse import EventReader
+
+_MIB = 1024 * 1024
+_ERROR_BYTES = 64 * 1024
+# How long a connection may take to end after the last event before it is closed instead of kept for the next
+# call.
+_ENDING_SECONDS = 0.05
+
+
+class StreamLimits(Record, frozen=True, kw_only=True):
+    connect_seconds: float = 30.0
+    # Without a whole line: a byte now and then is as good as silence.
+    silence_seconds: float = 120.0
+    # With nothing but keep-alives.
+    idle_seconds: float = 900.0
+    # What one event, and all bytes of an answer, may come to. What an answer may hold is the assembler's
+    # limit.
+    event_bytes: int = 64 * _MIB
+    stream_bytes: int = 512 * _MIB
+
+
+class Reading(Protocol):
+    """Reads the events of one answer."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the terminal event was read: nothing after it matters."""
+        ...
+
+    def read(self, payload: bytes) -> Sequence[Event]: ...
+
+    def end(self) -> Sequence[Event]:
+        """The stream is over: the last events, or `AttemptFailed` if the answer is not whole."""
+        ...
+
+
+class WireFormat(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+    def headers(self, request: Request, key: str | None) -> dict[str, str]: ...
+
+    def body(self, request: Request) -> bytes: ...
+
+    def reading(self, request: Request, endpoint: Endpoint) -> Reading: ...
+
+
+class HttpAdapter:
+    """A wire format spoken to one provider."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        wire: WireFormat,
+        endpoint: Endpoint,
+        *,
+        key: str | None,
+        limits: StreamLimits,
+        environ: Mapping[str, str],
+    ) -> None:
+        self._session = session
+        self._wire = wire
+        self._endpoint = endpoint
+        self._key = key
+        self._limits = limits
+        self._url = endpoint.url.rstrip("/") + wire.path
+        self._proxy = proxy_of(self._url, environ)
+
+    @property
+    def kind(self) -> str:
+        return self._wire.kind
+
+    def body(self, request: Request) -> bytes:
+        return self._wire.body(request)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
+        response = await self._send(request)
+        watch = _Watch(response, self._limits)
+        try:
+            reading = self._wire.reading(request, self._endpoint)
+            reader = EventReader()
+            while not reading.done and (chunk := await self._next(response, watch)):
+                payloads = reader.feed(chunk)
+                watch.saw(len(chunk), reader, heard=bool(payloads))
+                for payload in payloads:
+                    for event in reading.read(payload):
+                        yield event
+            for payload in reader.end():
+                for event in reading.read(payload):
+                    yield event
+            for event in reading.end():
+                yield event
+            await self._finish(response)
+        finally:
+            watch.stop()
+            # A response that was read to its end gave its connection back before, and is not touched by this.
+            response.close()
+
+    async def _send(self, request: Request) -> aiohttp.ClientResponse:
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream",
+            # Compressed streams cost processor time at both ends and arrive in clumps.
+            "Accept-Encoding": "identity",
+            **self._wire.headers(request, self._key),
+        }
+        try:
+            async with asyncio.timeout(self._limits.silence_seconds):
+                response = await self._session.post(
+                    self._url,
+                    data=self._wire.body(request),
+                    headers=headers,
+                    # A key is meant for the host it was given for, and for no other that this one names.
+                    allow_redirects=False,
+                    proxy=self._proxy,
+                )
+        except TimeoutError as error:
+            if isinstance(error, aiohttp.ServerTimeoutError):
+                raise self._endpoint.broken(error) from None
+            raise self._endpoint.silent(self._limits.silence_seconds) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise self._endpoint.broken(error) from None
+        try:
+            await self._check(request, response)
+        except BaseException:
+            response.close()
+            raise
+        return response
+
+    async def _check(self, request: Request, response: aiohttp.ClientResponse) -> None:
+        kind = response.content_type
+        if response.status == 200 and "html" not in kind and kind != "application/json":
+            return
+        body = await self._read_some(response)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        if response.status != 200:
+            raise self._endpoint.refused(request.model.model, response.status, headers, body)
+        if "html" in kind or body.lstrip()[:1] == b"<":
+            raise self._endpoint.not_a_model_server(body, 200)
+        said = _json_of(body)
+        if isinstance(said, dict) and ("choices" in said or "content" in said):
+            raise self._endpoint.unstreamed()
+        # A gateway that fails before the stream may say so with a 200.
+        raise self._endpoint.complained(request.model.model, cast(Json, said))
+
+    async def _read_some(self, response: aiohttp.ClientResponse) -> bytes:
+        """The beginning of a body that is not a stream; what cannot be had is not missed."""
+        body = b""
+        try:
+            async with asyncio.timeout(min(self._limits.silence_seconds, 10.0)):
+                while len(body) < _ERROR_BYTES and (chunk := await response.content.readany()):
+                    body += chunk
+        except (TimeoutError, aiohttp.ClientError, OSError):
+            pass
+        # A body that goes on may end inside a key, which would then not be known for one.
+        return body if len(body) < _ERROR_BYTES else body[: _ERROR_BYTES // 2]
+
+    async def _next(self, response: aiohttp.ClientResponse, watch: "_Watch") -> bytes:
+        try:
+            return await response.content.readany()
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise self._lost(watch, error) from None
+
+    def _lost(self, watch: "_Watch", error: Exception) -> AttemptFailed:
+        match watch.fired:
+            case "silence":
+                return self._endpoint.silent(self._limits.silence_seconds)
+            case "idle":
+                return self._endpoint.silent(self._limits.idle_seconds)
+            case "size":
+                return self._endpoint.failed(
+                    "server", f"{self._endpoint.provider} sent more than an answer can hold."
+                )
+            case None:
+                if isinstance(error, aiohttp.ClientPayloadError):
+                    return self._endpoint.cut_off()
+                return self._endpoint.broken(error)
+
+    async def _finish(self, response: aiohttp.ClientResponse) -> None:
+        try:
+            async with asyncio.timeout(_ENDING_SECONDS):
+                while await response.content.readany():
+                    pass
+        except (TimeoutError, aiohttp.ClientError, OSError):
+            pass
+
+
+_Fired = Literal["silence", "idle", "size"]
+
+
+class _Watch:
+    """Closes the response when it is silent for too long or too large; the reader then finds out why here. It
+    never cancels a task: whoever iterates may be busy with something else at that moment."""
+
+    def __init__(self, response: aiohttp.ClientResponse, limits: StreamLimits) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._response = response
+        self._limits = limits
+        self._lines = 0
+        self._bytes = 0
+        self._line_at = self._event_at = self._loop.time()
+        self.fired: _Fired | None = None
+        self._timer = self._loop.call_at(self._line_at + limits.silence_seconds, self._look)
+
+    def saw(self, size: int, reader: EventReader, *, heard: bool) -> None:
+        self._bytes += size
+        if reader.lines != self._lines:
+            self._lines = reader.lines
+            self._line_at = self._loop.time()
+            if heard:
+                self._event_at = self._line_at
+        if self._bytes > self._limits.stream_bytes or reader.pending > self._limits.event_bytes:
+            self._fire("size")
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        silent_at = self._line_at + self._limits.silence_seconds
+        idle_at = self._event_at + self._limits.idle_seconds
+        if now >= silent_at:
+            self._fire("silence")
+        elif now >= idle_at:
+            self._fire("idle")
+        else:
+            self._timer = self._loop.call_at(min(silent_at, idle_at), self._look)
+
+    def _fire(self, reason: _Fired) -> None:
+        self.fired = reason
+        self._response.close()
+
+
+def _json_of(body: bytes) -> object:
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return body.decode("utf-8", "replace")

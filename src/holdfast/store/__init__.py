@@ -1,0 +1,1 @@
+"""The store: one interface, two engines. SQL lives only here."""

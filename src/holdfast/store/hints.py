@@ -1,0 +1,77 @@
+"""The hints that follow a commit."""
+
+from collections.abc import Iterator
+
+from holdfast.chats.change import Change
+from holdfast.core.chats import Status
+from holdfast.core.events import Hint
+from holdfast.core.ids import ChatId, UserId, WorkerId
+from holdfast.store.query import Query, Row, at_most_one, each, query
+
+# What a hint says of a chat that did not change itself: a delivery waits for it, or its settings moved.
+_PRESENT = "SELECT id, owner_id, version, history_version, status, lease_worker_id FROM chats"
+PRESENT = f"{_PRESENT} WHERE id = $1"
+# For the worker itself: what it would have been told, had no hint been lost.
+OWNED = f"{_PRESENT} WHERE status IN ('running', 'interrupting') AND lease_worker_id = $1"
+
+
+def hints_of(change: Change) -> Iterator[Hint]:
+    """For every chat that the change moved or removed. Whom deliveries wait for is told by `waited_for`."""
+    after = change.after
+    if after is None:
+        for chat_id in change.deleted:
+            yield _hint(chat_id, change.owner_id, change.before + 1, 0, None)
+    elif after.chat.version != change.before:
+        chat = after.chat
+        yield _hint(
+            chat.id, chat.owner_id, chat.version, chat.history_version, chat.status, chat.lease is not None
+        )
+    for other in change.others:
+        yield from hints_of(other)
+
+
+def waited_for(change: Change) -> set[ChatId]:
+    """The parents that deliveries of this change are for."""
+    parents = {delivery.parent_id for delivery in change.deliveries if delivery.parent_id is not None}
+    for other in change.others:
+        parents |= waited_for(other)
+    return parents
+
+
+def present(chat_id: ChatId, *, delivery: bool = False) -> Query[Hint | None]:
+    """A hint of the chat as it is now."""
+
+    def read(row: Row) -> Hint:
+        return _present(row, delivery=delivery)
+
+    return query(PRESENT, chat_id, read=at_most_one(read))
+
+
+def owned(worker_id: WorkerId) -> Query[tuple[Hint, ...]]:
+    """Hints of all chats that a worker owns, as they are now."""
+    return query(OWNED, worker_id, read=each(_present))
+
+
+def _present(row: Row, *, delivery: bool = False) -> Hint:
+    return _hint(row[0], row[1], row[2], row[3], row[4], row[5] is not None, delivery=delivery)
+
+
+def _hint(
+    chat_id: ChatId,
+    owner_id: UserId,
+    version: int,
+    history_version: int,
+    status: Status | None,
+    leased: bool = False,
+    *,
+    delivery: bool = False,
+) -> Hint:
+    return Hint(
+        chat_id=chat_id,
+        owner_id=owner_id,
+        version=version,
+        history_version=history_version,
+        status=status,
+        wanted=status in ("running", "interrupting") and not leased,
+        delivery=delivery,
+    )

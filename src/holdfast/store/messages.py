@@ -1,0 +1,96 @@
+"""Messages: pages of a history, what changed since a revision, and what a model is shown."""
+
+from holdfast.core.ids import ChatId, MessageId
+from holdfast.core.messages import Message
+from holdfast.store.columns import listed
+from holdfast.store.query import Query, Rows, Value, at_most_one, each, query
+from holdfast.store.rows import MESSAGE, message_of
+
+_FIRST = MessageId("00000000-0000-0000-0000-000000000000")
+_LAST = MessageId("ffffffff-ffff-ffff-ffff-ffffffffffff")
+
+_SELECT = f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1"
+
+ONE = f"{_SELECT} AND id = $2"
+# Of what is not removed, revisions rise with ids: it starts after the newest message of an older revision,
+# which is found going backwards over just what is new. An index of revisions would cost every insert.
+SINCE = f"""
+SELECT {listed(MESSAGE)} FROM (
+    SELECT * FROM (
+        {_SELECT} AND removed AND (revision, id) > ($2, $3) ORDER BY revision, id LIMIT $4
+    ) AS gone
+    UNION ALL
+    SELECT * FROM (
+        {_SELECT} AND NOT removed AND (revision, id) > ($2, $3) AND id > coalesce((
+            SELECT b.id FROM messages b WHERE b.chat_id = $1 AND NOT b.removed AND b.revision < $2
+            ORDER BY b.id DESC LIMIT 1
+        ), '{_FIRST}') ORDER BY id LIMIT $4
+    ) AS here
+) AS changed ORDER BY revision, id LIMIT $4
+"""
+# From the newest boundary of a compaction on.
+PROMPT = (
+    f"{_SELECT} AND NOT removed AND id >= coalesce((SELECT b.id FROM messages b WHERE b.chat_id = $1 "
+    "AND b.compaction AND b.visibility = 'model' AND NOT b.removed ORDER BY b.id DESC LIMIT 1), "
+    f"'{_FIRST}') ORDER BY id"
+)
+
+
+def message(chat_id: ChatId, message_id: MessageId) -> Query[Message | None]:
+    return query(ONE, chat_id, message_id, read=at_most_one(message_of))
+
+
+def page(
+    chat_id: ChatId,
+    *,
+    after: MessageId | None = None,
+    before: MessageId | None = None,
+    limit: int = 50,
+    removed: bool = False,
+    for_model: bool = False,
+) -> Query[tuple[Message, ...]]:
+    """Ascending. From the start, or after a message; with only `before`, the last ones before it. Removed
+    history and what only a model sees are left out unless asked for."""
+    args: list[Value] = [chat_id]
+    sql = _SELECT
+    if after is not None:
+        args.append(after)
+        sql += f" AND id > ${len(args)}"
+    if before is not None:
+        args.append(before)
+        sql += f" AND id < ${len(args)}"
+    if not removed:
+        sql += " AND NOT removed"
+    if not for_model:
+        sql += " AND visibility <> 'model'"
+    args.append(limit)
+    newest_first = before is not None and after is None
+    sql += f" ORDER BY id {'DESC' if newest_first else 'ASC'} LIMIT ${len(args)}"
+    return query(sql, *args, read=_turned if newest_first else _messages)
+
+
+def newest(chat_id: ChatId, *, limit: int = 50, for_model: bool = False) -> Query[tuple[Message, ...]]:
+    """The last messages of a history, ascending."""
+    return page(chat_id, before=_LAST, limit=limit, for_model=for_model)
+
+
+def since(
+    chat_id: ChatId, revision: int, *, after: MessageId | None = None, limit: int = 500
+) -> Query[tuple[Message, ...]]:
+    """What was inserted, changed or removed after a revision (with `after`: after that message of that
+    revision), removed ones included, in the order of revisions."""
+    if after is None:
+        revision, after = revision + 1, _FIRST
+    return query(SINCE, chat_id, revision, after, limit, read=_messages)
+
+
+def prompt(chat_id: ChatId) -> Query[tuple[Message, ...]]:
+    """What a model is shown of the history: everything from the newest summary on, or all of it."""
+    return query(PROMPT, chat_id, read=_messages)
+
+
+_messages = each(message_of)
+
+
+def _turned(rows: Rows) -> tuple[Message, ...]:
+    return tuple([message_of(row) for row in reversed(rows)])

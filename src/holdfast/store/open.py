@@ -1,0 +1,61 @@
+"""Where the database is, from a URL; and the store that goes with it."""
+
+import re
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+
+from holdfast.core.clock import Clock
+from holdfast.core.errors import BadDatabaseUrl
+from holdfast.core.ids import Ids
+from holdfast.store.interface import Publish, Store
+
+FILE_NAME = "holdfast.db"
+FORMS = (
+    '"sqlite" (a file in the data directory), "sqlite:PATH", "sqlite:///absolute/path" or '
+    '"postgresql://user@host/database"'
+)
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{0,20}):", re.IGNORECASE)
+
+
+async def open_store(
+    url: str,
+    *,
+    data: Path,
+    publish: Publish,
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+    mode: Literal["server", "tool"] = "server",
+) -> Store:
+    """As the server: brings the schema up to date. As a tool: reads only, and works while a server runs."""
+    if is_postgres(url):
+        # Imported only where it is used: a laptop on SQLite does not pay for it.
+        from holdfast.store.postgres import open_postgres
+
+        return await open_postgres(url, publish=publish, clock=clock, ids=ids, mode=mode)
+    import asyncio
+
+    from holdfast.store.sqlite.open import open_sqlite
+
+    file = sqlite_file(url, data)
+    return await asyncio.to_thread(open_sqlite, file, publish=publish, clock=clock, ids=ids, mode=mode)
+
+
+def is_postgres(url: str) -> bool:
+    return url.startswith(("postgresql://", "postgres://"))
+
+
+def sqlite_file(url: str, data: Path) -> Path:
+    """The file of an SQLite URL. What is wrong with one is said without repeating it: it may hold a
+    password."""
+    if url == "sqlite":
+        return data.expanduser() / FILE_NAME
+    if url.startswith("sqlite:"):
+        rest = url.removeprefix("sqlite:")
+        path = unquote(rest.removeprefix("//")) if rest.startswith("///") else rest
+        if path and not path.startswith(("//", ":memory:")) and not path.endswith("/") and "\0" not in path:
+            return Path(path).expanduser().absolute()
+        raise BadDatabaseUrl(f"The SQLite database URL names no file. It can be {FORMS}.")
+    scheme = _SCHEME.match(url)
+    kind = f"of the kind {scheme[1].lower()!r}" if scheme else "without a kind"
+    raise BadDatabaseUrl(f"The database URL is {kind}, which Holdfast does not know. It can be {FORMS}.")

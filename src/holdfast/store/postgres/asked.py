@@ -1,0 +1,98 @@
+"""Commands that are decided under the row lock, and what became of them. Also the answer to the one hard
+question: the connection broke while a commit was on its way; did it count?"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from holdfast.chats.change import Change, Refusal
+from holdfast.chats.commands import Archive, Command, Delete, Edit, Fence, Fork, Unarchive
+from holdfast.chats.decide import decide
+from holdfast.chats.facts import Facts
+from holdfast.chats.view import View
+from holdfast.core.errors import TryAgain
+from holdfast.core.ids import ChatId, Ids
+from holdfast.store.chat_rows import indexed_row, moving_row
+from holdfast.store.interface import Applied, Once, Replayed
+from holdfast.store.postgres.transaction import Loaded, Transaction
+
+Answer = Applied | Refusal | Replayed
+
+STATUS = "SELECT pg_xact_status($1::text::xid8)"
+# They concern other chats too, or read a whole history.
+_WIDE = (Archive, Unarchive, Delete, Edit, Fork)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """A change that may have been committed: the connection broke before the answer came. `transaction_id` is
+    None when the change was its own transaction."""
+
+    change: Change
+    transaction_id: str | None
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    chat_id: ChatId
+    commands: Sequence[Command]
+    fence: Fence | None
+    once: Once | None
+    answer: asyncio.Future[Answer]
+    doubtful: Doubtful | None = None
+
+    @property
+    def is_wide(self) -> bool:
+        return self.once is not None or any(isinstance(command, _WIDE) for command in self.commands)
+
+    def decide(self, view: View | None, facts: Facts, now: datetime, ids: Ids) -> Change | Refusal:
+        return decide(self.chat_id, view, self.commands, fence=self.fence, facts=facts, now=now, ids=ids)
+
+    def tell(self, answer: Answer) -> None:
+        if not self.answer.done():  # whoever asked may have stopped waiting
+            self.answer.set_result(answer)
+
+    def fail(self, error: BaseException) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+def all_changes(change: Change) -> Iterator[Change]:
+    """The change and those of other chats that belong to it, without the empty ones."""
+    if change.after is None or change.after.chat.version != change.before:
+        yield change
+    for other in change.others:
+        yield from all_changes(other)
+
+
+async def counted(transaction: Transaction, doubtful: Doubtful, loaded: Loaded) -> bool:
+    """Whether the change was committed. Asked under the lock of its chat: whatever wrote it has ended, or
+    will find its guard broken by what is decided now."""
+    change, view = doubtful.change, loaded.view
+    if change.after is None:
+        return view is None
+    if view is None:
+        return False
+    if change.created is not None:
+        return True
+    if view.chat.version <= change.before:
+        return False
+    if _is_as_left(view, change.after):
+        return True
+    # It has moved since, by this change or by others alone.
+    if doubtful.transaction_id is None:
+        # An owner's change: decided again, its fence and the states of its calls tell the difference.
+        return False
+    status = (await transaction.fetch(STATUS, doubtful.transaction_id))[0][0]
+    if status is None:
+        raise TryAgain(
+            "It is not known whether this was done: the connection broke. Look before trying again."
+        )
+    return status == "committed"
+
+
+def _is_as_left(view: View, after: View) -> bool:
+    """Whether the chat is exactly as a change left it: its version, its last message and the microsecond of
+    the change are all in these columns."""
+    return moving_row(view) == moving_row(after) and indexed_row(view.chat) == indexed_row(after.chat)

@@ -1,0 +1,81 @@
+"""What asyncpg and the network raise, as what Holdfast says: "try again" for everything that passes by
+itself, and whether it is known that nothing was committed."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import asyncpg
+
+from holdfast.core.errors import Bug, HoldfastError, StoreFull, TryAgain
+
+# Whatever can come out of a query or an attempt to connect. The internal error is what asyncpg raises when
+# the server said goodbye and the connection's end has not been noticed yet.
+ANY = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncio.IncompleteReadError,
+    OSError,
+    TimeoutError,
+)
+
+# The server answered, so the transaction is known to be undone and the connection is as good as before.
+_UNDONE = (
+    asyncpg.LockNotAvailableError,
+    asyncpg.QueryCanceledError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.DataError,
+    asyncpg.SyntaxOrAccessError,
+    asyncpg.InvalidTransactionStateError,
+    asyncpg.ProgramLimitExceededError,
+)
+# The same, and doing it again may well succeed.
+_PASSING = (
+    asyncpg.LockNotAvailableError,
+    asyncpg.QueryCanceledError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.ReadOnlySQLTransactionError,
+)
+
+
+def is_undone(error: BaseException) -> bool:
+    """Whether it is certain that nothing was committed. An idle transaction that was ended takes its
+    connection along, but nothing of it stays."""
+    return isinstance(error, _UNDONE)
+
+
+def translated(error: BaseException) -> HoldfastError:
+    """What to raise instead. Texts of the server are not repeated: they may quote what people wrote."""
+    match error:
+        case HoldfastError():
+            return error
+        case asyncpg.DiskFullError():
+            return StoreFull("The database's disk is full; free some space there.", after_seconds=10.0)
+        case asyncpg.LockNotAvailableError() | asyncpg.QueryCanceledError():
+            return TryAgain("The database is busy with something that takes too long.")
+        case asyncpg.TooManyConnectionsError():
+            return TryAgain("The database takes no more connections.")
+        case asyncpg.DeadlockDetectedError() | asyncpg.SerializationError():
+            return TryAgain("Others wrote the same at the same time.", after_seconds=0.1)
+        case asyncpg.ReadOnlySQLTransactionError():
+            return TryAgain("The database is read-only at the moment, as after a failover.")
+        case asyncpg.PostgresError() if is_undone(error) and not isinstance(error, _PASSING):
+            return Bug(f"the database refused a statement ({type(error).__name__})")
+        case TimeoutError():
+            return TryAgain("The database does not answer.")
+        case _:
+            return TryAgain("The connection to the database broke.")
+
+
+@contextmanager
+def translating() -> Generator[None]:
+    try:
+        yield
+    except ANY as error:
+        raise translated(error) from error

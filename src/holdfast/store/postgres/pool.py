@@ -1,0 +1,151 @@
+"""Connections that wait to be used. Taking one waits a few seconds at most; one that may be broken, or may be
+in the middle of something, is never given out again. After a restart of the server new ones are made by
+themselves."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias, cast
+
+import asyncpg
+
+from holdfast.core.errors import StoreClosed, TryAgain
+from holdfast.store.postgres.errors import ANY, is_undone, translated
+from holdfast.store.query import Rows
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+# A connection that was not used for so long may have been forgotten by something in between: it is asked
+# first.
+QUIET_SECONDS = 30.0
+SIGN_OF_LIFE_SECONDS = 2.0
+# For the client's patience: the server gives up earlier (see `connect`), unless it is not there any more.
+ANSWER_SECONDS = 15.0
+SECONDS_BETWEEN_ATTEMPTS = 0.1
+# What waiting longer cannot change.
+_HOPELESS = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+
+
+class Pool:
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Connection]],
+        *,
+        size: int,
+        wait_seconds: float,
+        before_use: Callable[[Connection], Awaitable[None]] | None = None,
+    ) -> None:
+        self._connect = connect
+        self._size = size
+        self._wait_seconds = wait_seconds
+        self._before_use = before_use
+        self._places = asyncio.Semaphore(size)
+        self._idle: list[tuple[Connection, float]] = []
+        self._used: set[Connection] = set()
+        self._closed = False
+
+    @asynccontextmanager
+    async def take(self, *, wait_seconds: float | None = None) -> AsyncGenerator[Connection]:
+        """Errors of the database become TryAgain only while it is being taken; what the block raises is for
+        the block's owner to judge."""
+        if self._closed:
+            raise StoreClosed("The store is closed.")
+        deadline = time.monotonic() + (self._wait_seconds if wait_seconds is None else wait_seconds)
+        try:
+            async with asyncio.timeout(deadline - time.monotonic()):
+                await self._places.acquire()
+        except TimeoutError:
+            raise TryAgain("All connections to the database are in use.") from None
+        try:
+            connection = await self._working(deadline)
+            self._used.add(connection)
+            try:
+                yield connection
+            except BaseException as error:
+                await self._recover(connection, error)
+                raise
+            finally:
+                self._used.discard(connection)
+                self._put_back(connection)
+        finally:
+            self._places.release()
+
+    async def close(self, seconds: float) -> None:
+        """No new takers; those at work get the time given, then their connections are cut."""
+        self._closed = True
+        try:
+            async with asyncio.timeout(seconds):
+                for _ in range(self._size):
+                    await self._places.acquire()
+        except TimeoutError:
+            pass
+        for connection in [*self._used]:
+            connection.terminate()
+        idle, self._idle = self._idle, []
+        for connection, _ in idle:
+            try:
+                await connection.close(timeout=1.0)
+            except ANY:
+                connection.terminate()
+
+    async def _working(self, deadline: float) -> Connection:
+        while self._idle:
+            connection, since = self._idle.pop()
+            if connection.is_closed():
+                continue
+            if time.monotonic() - since > QUIET_SECONDS and not await _answers(connection):
+                connection.terminate()
+                continue
+            return await self._prepared(connection)
+        while True:
+            if self._closed:
+                raise StoreClosed("The store is closed.")
+            try:
+                return await self._prepared(await self._connect())
+            except ANY as error:
+                if isinstance(error, _HOPELESS) or time.monotonic() + SECONDS_BETWEEN_ATTEMPTS > deadline:
+                    raise translated(error) from error
+            await asyncio.sleep(SECONDS_BETWEEN_ATTEMPTS)
+
+    async def _prepared(self, connection: Connection) -> Connection:
+        if self._before_use is not None:
+            try:
+                await self._before_use(connection)
+            except BaseException:
+                connection.terminate()
+                raise
+        return connection
+
+    async def _recover(self, connection: Connection, error: BaseException) -> None:
+        """After a failure the connection is used again only if the server answered and the rest can be
+        undone."""
+        broken = isinstance(error, ANY) and not is_undone(error)
+        if broken or isinstance(error, asyncio.CancelledError) or connection.is_closed():
+            connection.terminate()
+        elif connection.is_in_transaction():
+            try:
+                await connection.execute("ROLLBACK", timeout=SIGN_OF_LIFE_SECONDS)
+            except ANY:
+                connection.terminate()
+
+    def _put_back(self, connection: Connection) -> None:
+        if connection.is_closed():
+            return
+        if self._closed or connection.is_in_transaction():
+            connection.terminate()
+        else:
+            self._idle.append((connection, time.monotonic()))
+
+
+async def fetch(connection: Connection, sql: str, *args: Any) -> Rows:
+    """Rows as the shared modules know them: a Record is indexed, sliced and unpacked like a tuple."""
+    return cast(Rows, await connection.fetch(sql, *args, timeout=ANSWER_SECONDS))
+
+
+async def _answers(connection: Connection) -> bool:
+    try:
+        await connection.execute("SELECT 1", timeout=SIGN_OF_LIFE_SECONDS)
+    except ANY:
+        return False
+    return True

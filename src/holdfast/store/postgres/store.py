@@ -1,0 +1,316 @@
+"""The store on PostgreSQL. Any number of replicas may use one database; leases and deadlines are judged by
+its clock."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Unpack
+
+from holdfast.chats.change import Change, Refusal
+from holdfast.chats.commands import Command, Fence, RequireAction
+from holdfast.chats.decide import decide
+from holdfast.chats.facts import may_need_facts
+from holdfast.chats.view import View
+from holdfast.core.chats import Settings
+from holdfast.core.clock import Clock, SystemClock, to_micros
+from holdfast.core.errors import Bug, HoldfastError
+from holdfast.core.ids import ChatId, Ids, UserId, WorkerId
+from holdfast.core.text import clean
+from holdfast.store import choices, damage
+from holdfast.store.chats import LISTED_ONLY, Only
+from holdfast.store.hints import hints_of, present
+from holdfast.store.interface import Applied, Choices, Found, Once, Publish, Replayed
+from holdfast.store.postgres import acquiring, search, upkeep
+from holdfast.store.postgres.acquiring import Taken, Wanted
+from holdfast.store.postgres.asked import Asked, Doubtful
+from holdfast.store.postgres.combiner import Combiner
+from holdfast.store.postgres.connect import Address, Purpose
+from holdfast.store.postgres.errors import ANY, is_undone, translated
+from holdfast.store.postgres.pool import ANSWER_SECONDS, Connection, Pool, fetch
+from holdfast.store.postgres.renewal import Renewal
+from holdfast.store.postgres.transaction import Transaction
+from holdfast.store.query import Query, Rows
+from holdfast.store.views import view as view_query
+
+T = TypeVar("T")
+
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+LOCK_SETTINGS = f"{choices.SELECT} FOR UPDATE"
+PUT_WORDS = "UPDATE settings SET words = array_to_tsvector($2::text[]) WHERE chat_id = $1"
+CLOSE_SECONDS = 5.0
+# For tests that pass a clock: the database's own is then not asked.
+SET_CLOCK = "SELECT set_config('holdfast.now', $1, false)"
+
+
+class PostgresStore:
+    """Made by `open_postgres`. `reading` and `writing` are how many connections it may hold for each."""
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        publish: Publish,
+        clock: Clock | None,
+        ids: Ids,
+        reading: int,
+        writing: int,
+        wait_seconds: float,
+    ) -> None:
+        self._address = address
+        self._publish = publish
+        self._clock = clock or SystemClock()
+        self._ids = ids
+        before_use = None if clock is None else self._set_clock
+
+        def pool(purpose: Purpose, size: int) -> Pool:
+            return Pool(
+                lambda: address.connect(purpose), size=size, wait_seconds=wait_seconds, before_use=before_use
+            )
+
+        self._readers = pool("reading", reading)
+        self._writers = pool("writing", writing)
+        self._upkeepers = pool("upkeep", 2)
+        self._combiner = Combiner(self._writers, ids, publish)
+        self._renewal = Renewal(lambda: address.connect("writing"), before_use)
+        # Acquisitions whose commit was never answered, by worker.
+        self._doubtful: dict[WorkerId, list[Doubtful]] = {}
+
+    @property
+    def engine(self) -> Literal["postgres"]:
+        return "postgres"
+
+    # --- execution state ---
+
+    async def transition(
+        self,
+        chat_id: ChatId,
+        *commands: Command,
+        fence: Fence | None = None,
+        view: View | None = None,
+        once: Once | None = None,
+    ) -> Applied | Refusal | Replayed:
+        asked = Asked(chat_id, commands, fence, once, asyncio.get_running_loop().create_future())
+        if view is not None and once is None and _may_be_decided_outside(commands):
+            change = decide(chat_id, view, commands, fence=fence, now=self._clock.now(), ids=self._ids)
+            # A refusal, or nothing to do, is only believed when it was decided on the present state.
+            if isinstance(change, Change) and not change.is_empty and not change.others:
+                self._combiner.own(asked, change)
+                return await asked.answer
+        self._combiner.ask(asked)
+        return await asked.answer
+
+    async def acquire(
+        self,
+        worker_id: WorkerId,
+        *,
+        limit: int,
+        agents_limit: int,
+        skip_owners: Collection[UserId] = (),
+    ) -> list[View]:
+        views = await self._look_back(worker_id)
+        wanted = Wanted(worker_id, limit - len(views), agents_limit, skip_owners)
+        taken = Taken()
+        transaction: Transaction | None = None
+        try:
+            async with self._writers.take() as connection:
+                transaction = Transaction(connection)
+                await transaction.begin()
+                await acquiring.take(transaction, wanted, self._ids, taken)
+                if taken.changes:
+                    await transaction.commit()
+                else:
+                    await transaction.undo()
+        except ANY as error:
+            if transaction is not None and transaction.committing and not is_undone(error):
+                self._doubtful[worker_id] = [
+                    Doubtful(change, taken.transaction_id) for change in taken.changes
+                ]
+                return views + await self._look_back(worker_id)
+            raise translated(error) from error
+        for change in taken.changes:
+            for hint in hints_of(change):
+                self._publish(hint)
+        return views + taken.views
+
+    async def _look_back(self, worker_id: WorkerId) -> list[View]:
+        """What an acquisition took whose commit was never answered."""
+        doubtful = self._doubtful.get(worker_id)
+        if not doubtful:
+            return []
+        try:
+            async with self._writers.take() as connection:
+                transaction = Transaction(connection)
+                await transaction.begin()
+                views = await acquiring.look_back(transaction, doubtful)
+                await transaction.undo()
+        except ANY as error:
+            raise translated(error) from error
+        self._doubtful.pop(worker_id, None)
+        return views
+
+    # --- what people chose ---
+
+    async def update_settings(self, chat_id: ChatId, **chosen: Unpack[Choices]) -> Settings | None:
+        async def work(connection: Connection) -> Settings | None:
+            transaction = Transaction(connection)
+            await transaction.begin()
+            rows = await transaction.fetch(LOCK_SETTINGS, chat_id)
+            before = choices.settings(chat_id).read([rows])
+            after = None if before is None else choices.chosen(before, dict(chosen))
+            if after is None or after == before:
+                await transaction.undo()
+                return after
+            await transaction.fetch(choices.UPDATE, *choices.written(chat_id, after))
+            await transaction.fetch(PUT_WORDS, chat_id, list(choices.title_words(after)))
+            await transaction.fetch(choices.DROP_LABELS, chat_id)
+            for label in choices.distinct_labels(after):
+                await transaction.fetch(choices.PUT_LABEL, chat_id, label)
+            hint = await transaction.ask(present(chat_id))
+            await transaction.commit()
+            if hint is not None:
+                self._publish(hint)
+            return after
+
+        return await self._repeatable(self._writers, work)
+
+    # --- workers ---
+
+    async def register_worker(self, name: str, lease_seconds: float) -> WorkerId:
+        worker_id = WorkerId(self._ids.uuid7(self._clock.now()))
+        args = (worker_id, clean(name), _micros(lease_seconds))
+        await self._execute(self._writers, acquiring.REGISTER, *args)
+        return worker_id
+
+    def renew(self, worker_id: WorkerId, lease_seconds: float) -> bool:
+        return self._renewal.renew(worker_id, _micros(lease_seconds))
+
+    async def retire(self, worker_id: WorkerId) -> None:
+        await self._execute(self._writers, acquiring.RETIRE, worker_id)
+        for row in await self._execute(self._readers, acquiring.OWNED, worker_id):
+            if (hint := await self.read(present(row[0]))) is not None:
+                self._publish(hint)
+
+    # --- reads ---
+
+    async def view(self, chat_id: ChatId) -> View | None:
+        return await self.read(view_query(chat_id))
+
+    async def read(self, *queries: Query[Any]) -> Any:
+        return await self._read_with(self._readers, queries)
+
+    async def _read_with(self, pool: Pool, queries: Sequence[Query[Any]]) -> Any:
+        async def work(connection: Connection) -> Any:
+            single = sum(len(query.statements) for query in queries) == 1
+            if not single:
+                await connection.execute(SNAPSHOT, timeout=ANSWER_SECONDS)
+            answers = [
+                query.read([await fetch(connection, sql, *args) for sql, args in query.statements])
+                for query in queries
+            ]
+            if not single:
+                await connection.execute("COMMIT", timeout=ANSWER_SECONDS)
+            return answers[0] if len(queries) == 1 else tuple(answers)
+
+        return await self._repeatable(pool, work)
+
+    async def search(
+        self,
+        owner_id: UserId,
+        text: str,
+        *,
+        only: Only = LISTED_ONLY,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Found:
+        return await self._repeatable(
+            self._readers,
+            lambda connection: search.chats(_fetching(connection), owner_id, text, only, limit, cursor),
+        )
+
+    async def search_chat(
+        self, chat_id: ChatId, text: str, *, limit: int = 50, cursor: str | None = None
+    ) -> Found:
+        return await self._repeatable(
+            self._readers,
+            lambda connection: search.messages(_fetching(connection), chat_id, text, limit, cursor),
+        )
+
+    # --- upkeep ---
+
+    async def index_pending(self, limit: int = 200) -> int:
+        return await self._repeatable(
+            self._upkeepers, lambda connection: search.index(_fetching(connection), limit)
+        )
+
+    async def discard_expired(self) -> None:
+        await self._execute(self._upkeepers, upkeep.DISCARD_KEYS)
+        await self._execute(self._upkeepers, upkeep.DISCARD_WORKERS, upkeep.WORKER_MICROS)
+
+    async def backup(self, path: Path) -> None:
+        await upkeep.backup(self._address, path)
+
+    async def check(self) -> list[str]:
+        found = [
+            *await self._read_with(self._upkeepers, [upkeep.damaged_pages()]),
+            *await self._read_with(self._upkeepers, [upkeep.damaged_indexes()]),
+        ]
+        return found or await damage.examine(_Examiner(self._read_with, self._upkeepers))
+
+    async def close(self) -> None:
+        await self._combiner.close()
+        await asyncio.to_thread(self._renewal.close)
+        for pool in (self._writers, self._readers, self._upkeepers):
+            await pool.close(CLOSE_SECONDS)
+
+    # --- connections ---
+
+    async def _execute(self, pool: Pool, sql: str, *args: Any) -> Rows:
+        """One statement that may as well be done twice."""
+        return await self._repeatable(pool, lambda connection: fetch(connection, sql, *args))
+
+    async def _repeatable(self, pool: Pool, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Work that does no harm if it is done twice: once more when its connection turns out to be broken,
+        as all of them are after a restart."""
+        for attempt in (1, 2):
+            try:
+                async with pool.take() as connection:
+                    return await work(connection)
+            except HoldfastError:
+                raise
+            except ANY as error:
+                if attempt == 2 or is_undone(error) or isinstance(error, TimeoutError):
+                    raise translated(error) from error
+        raise Bug("unreachable")
+
+    async def _set_clock(self, connection: Connection) -> None:
+        await connection.execute(SET_CLOCK, str(to_micros(self._clock.now())))
+
+
+class _Examiner:
+    """Reads without a limit of time."""
+
+    def __init__(self, read: Callable[[Pool, Sequence[Query[Any]]], Awaitable[Any]], pool: Pool) -> None:
+        self._read = read
+        self._pool = pool
+
+    async def read(self, *queries: Query[Any]) -> Any:
+        return await self._read(self._pool, queries)
+
+
+def _may_be_decided_outside(commands: Sequence[Command]) -> bool:
+    """On the owner's view and by this machine's clock: not where a deadline starts to run, which others judge
+    by the database's."""
+    return not may_need_facts(commands) and not any(
+        isinstance(command, RequireAction) for command in commands
+    )
+
+
+def _fetching(connection: Connection) -> search.Fetch:
+    async def fetch_rows(sql: str, *args: Any) -> Rows:
+        return await fetch(connection, sql, *args)
+
+    return fetch_rows
+
+
+def _micros(seconds: float) -> int:
+    return round(seconds * 1_000_000)

@@ -1,0 +1,71 @@
+"""Reads as data: a Query says what to fetch and what the rows mean, and does not know which engine runs it.
+
+The SQL is the same text for both engines: `$1` placeholders, `now_micros()` for the database's clock, flags
+used as they are (`NOT removed`), sums cast to bigint."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, overload
+
+Value = str | int | float | bytes | bool | None
+# A tuple of SQLite's or a record of PostgreSQL's: only ever indexed, sliced and unpacked.
+Row = Sequence[Any]
+Rows = Sequence[Row]
+Statement = tuple[str, tuple[Value, ...]]
+
+A = TypeVar("A")
+B = TypeVar("B")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Generic[T]):
+    """Statements that see the same snapshot; `read` gets the rows of each, in order."""
+
+    statements: tuple[Statement, ...]
+    read: Callable[[Sequence[Rows]], T]
+
+
+def query(sql: str, *args: Value, read: Callable[[Rows], T]) -> Query[T]:
+    return Query(((sql, args),), lambda results: read(results[0]))
+
+
+@overload
+def joined(a: Query[A], /, *, read: Callable[[A], T]) -> Query[T]: ...
+@overload
+def joined(a: Query[A], b: Query[B], /, *, read: Callable[[A, B], T]) -> Query[T]: ...
+@overload
+def joined(*queries: Query[Any], read: Callable[..., T]) -> Query[T]: ...
+def joined(*queries: Query[Any], read: Callable[..., T]) -> Query[T]:
+    """One query of several: `read` is called with the answer of each."""
+
+    def read_all(results: Sequence[Rows]) -> T:
+        answers: list[Any] = []
+        at = 0
+        for part in queries:
+            answers.append(part.read(results[at : at + len(part.statements)]))
+            at += len(part.statements)
+        return read(*answers)
+
+    return Query(tuple(statement for part in queries for statement in part.statements), read_all)
+
+
+def constant(value: T) -> Query[T]:
+    """The answer to what need not be asked."""
+    return Query((), lambda _: value)
+
+
+def first_column(rows: Rows) -> list[Any]:
+    return [row[0] for row in rows]
+
+
+def any_row(rows: Rows) -> bool:
+    return bool(rows)
+
+
+def each(of: Callable[[Row], T]) -> Callable[[Rows], tuple[T, ...]]:
+    return lambda rows: tuple([of(row) for row in rows])
+
+
+def at_most_one(of: Callable[[Row], T]) -> Callable[[Rows], T | None]:
+    return lambda rows: of(rows[0]) if rows else None

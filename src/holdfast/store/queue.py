@@ -1,0 +1,37 @@
+"""The queue as it stands."""
+
+from holdfast.chats.view import Queued
+from holdfast.core.ids import ChatId
+from holdfast.core.messages import QueueItem
+from holdfast.store.query import Query, each, query
+from holdfast.store.rows import queued_of
+from holdfast.store.views import QUEUE
+
+# Chats with a hold that has lapsed.
+LAPSED = (
+    "SELECT DISTINCT chat_id FROM queue WHERE hold_until IS NOT NULL AND hold_until <= now_micros() LIMIT $1"
+)
+
+
+def queue(chat_id: ChatId) -> Query[tuple[Queued, ...]]:
+    return query(QUEUE, chat_id, read=each(queued_of))
+
+
+def lapsed(limit: int) -> Query[tuple[ChatId, ...]]:
+    return query(LAPSED, limit, read=each(lambda row: row[0]))
+
+
+def item_of(item: Queued, position: int, *, with_token: bool = False) -> QueueItem:
+    """The item as clients see it. Its token is only for who took the hold."""
+    return QueueItem(
+        id=item.id,
+        content=item.parts,
+        busy=item.busy,
+        position=position,
+        held=item.held,
+        hold_token=item.hold_token if with_token else None,
+        model=item.model,
+        effort=item.effort,
+        created_by=item.created_by,
+        created_at=item.created_at,
+    )

@@ -1,0 +1,339 @@
+"""Which column holds what: messages, queue items, notices, calls, steps, turns and deliveries to rows and
+back, once for both engines. A row has the columns of its list, in that order. Chats are in `chat_rows`."""
+
+import msgspec
+
+from holdfast.chats.change import FullOutput, TurnEnd
+from holdfast.chats.view import Call, Delivery, InboxNotice, Queued
+from holdfast.core.calls import Approval
+from holdfast.core.clock import from_micros, to_micros
+from holdfast.core.failures import Failure
+from holdfast.core.ids import ChatId
+from holdfast.core.messages import Message
+from holdfast.core.parts import Parts
+from holdfast.core.shapes import encode_text
+from holdfast.core.steps import Step, Turn
+from holdfast.core.usage import Usage
+from holdfast.store.columns import Written, columns, micros, moment, text
+from holdfast.store.query import Row
+
+_parts = msgspec.json.Decoder(Parts).decode
+_usage = msgspec.json.Decoder(Usage).decode
+_failure = msgspec.json.Decoder(Failure).decode
+_failures = msgspec.json.Decoder(tuple[Failure, ...]).decode
+_approval = msgspec.json.Decoder(Approval).decode
+_json = msgspec.json.Decoder().decode
+
+# --- messages ---
+
+MESSAGE = columns(
+    "chat_id id turn role revision visibility model effort usage removed interrupted "
+    "compaction queue_item_id created_by created_at parts"
+)
+
+
+def message_row(message: Message) -> Written:
+    return (
+        message.chat_id,
+        message.id,
+        message.turn,
+        message.role,
+        message.revision,
+        message.visibility,
+        message.model,
+        message.effort,
+        text(message.usage),
+        message.removed,
+        message.interrupted,
+        message.compaction,
+        message.queue_item_id,
+        message.created_by,
+        to_micros(message.created_at),
+        encode_text(message.parts),
+    )
+
+
+def message_of(row: Row) -> Message:
+    return Message(
+        chat_id=row[0],
+        id=row[1],
+        turn=row[2],
+        role=row[3],
+        revision=row[4],
+        visibility=row[5],
+        model=row[6],
+        effort=row[7],
+        usage=None if row[8] is None else _usage(row[8]),
+        removed=bool(row[9]),
+        interrupted=bool(row[10]),
+        compaction=bool(row[11]),
+        queue_item_id=row[12],
+        created_by=row[13],
+        created_at=from_micros(row[14]),
+        parts=_parts(row[15]),
+    )
+
+
+def parts_of(value: str) -> Parts:
+    return _parts(value)
+
+
+# --- queue, inbox ---
+
+QUEUED = columns("chat_id id busy place hold_token hold_until model effort created_by created_at parts")
+
+
+def queued_row(chat_id: ChatId, item: Queued) -> Written:
+    return (
+        chat_id,
+        item.id,
+        item.busy,
+        item.place,
+        item.hold_token,
+        micros(item.hold_until),
+        item.model,
+        item.effort,
+        item.created_by,
+        to_micros(item.created_at),
+        encode_text(item.parts),
+    )
+
+
+def queued_of(row: Row) -> Queued:
+    return Queued(
+        id=row[1],
+        busy=row[2],
+        place=row[3],
+        hold_token=row[4],
+        hold_until=moment(row[5]),
+        model=row[6],
+        effort=row[7],
+        created_by=row[8],
+        created_at=from_micros(row[9]),
+        parts=_parts(row[10]),
+    )
+
+
+# Beside these a row has `taken_version`, which only taking a notice sets.
+NOTICE = columns("chat_id id source key wake created_at text data")
+
+
+def notice_row(chat_id: ChatId, notice: InboxNotice) -> Written:
+    return (
+        chat_id,
+        notice.id,
+        notice.source,
+        notice.key,
+        notice.wake,
+        to_micros(notice.created_at),
+        notice.text,
+        encode_text(notice.data),
+    )
+
+
+def notice_of(row: Row) -> InboxNotice:
+    return InboxNotice(
+        id=row[1],
+        source=row[2],
+        key=row[3],
+        wake=bool(row[4]),
+        created_at=from_micros(row[5]),
+        text=row[6],
+        data=_json(row[7]),
+    )
+
+
+# --- calls ---
+
+CALL = columns(
+    "chat_id call_id message_id turn position name effect on_uncertain state waits_for "
+    "deadline_seconds deadline_at run lease_number fenced_until outcome truncated "
+    "abandoned started_at finished_at approval output diff revision"
+)
+
+
+def call_row(chat_id: ChatId, call: Call) -> Written:
+    return (
+        chat_id,
+        call.call_id,
+        call.message_id,
+        call.turn,
+        call.position,
+        call.name,
+        call.effect,
+        call.on_uncertain,
+        call.state,
+        call.waits_for,
+        call.deadline_seconds,
+        micros(call.deadline_at),
+        call.run,
+        call.lease_number,
+        micros(call.fenced_until),
+        call.outcome,
+        call.truncated,
+        call.abandoned,
+        micros(call.started_at),
+        micros(call.finished_at),
+        text(call.approval),
+        encode_text(call.output),
+        call.diff,
+        call.revision,
+    )
+
+
+def call_of(row: Row) -> Call:
+    return Call(
+        call_id=row[1],
+        message_id=row[2],
+        turn=row[3],
+        position=row[4],
+        name=row[5],
+        effect=row[6],
+        on_uncertain=row[7],
+        state=row[8],
+        waits_for=row[9],
+        deadline_seconds=row[10],
+        deadline_at=moment(row[11]),
+        run=row[12],
+        lease_number=row[13],
+        fenced_until=moment(row[14]),
+        outcome=row[15],
+        truncated=bool(row[16]),
+        abandoned=bool(row[17]),
+        started_at=moment(row[18]),
+        finished_at=moment(row[19]),
+        approval=None if row[20] is None else _approval(row[20]),
+        output=_json(row[21]),
+        diff=row[22],
+        revision=row[23],
+    )
+
+
+FULL_OUTPUT = columns("chat_id call_id run text")
+
+
+def full_output_row(chat_id: ChatId, output: FullOutput) -> Written:
+    return (chat_id, output.call_id, output.run, output.text)
+
+
+# --- steps, turns, deliveries ---
+
+STEP = columns(
+    "chat_id turn number id kind message_id model provider response_id attempts usage "
+    "started_at first_part_at finished_at outcome failures revision"
+)
+
+
+def step_row(chat_id: ChatId, step: Step) -> Written:
+    return (
+        chat_id,
+        step.turn,
+        step.number,
+        step.id,
+        step.kind,
+        step.message_id,
+        step.model,
+        step.provider,
+        step.response_id,
+        step.attempts,
+        encode_text(step.usage),
+        to_micros(step.started_at),
+        micros(step.first_part_at),
+        to_micros(step.finished_at),
+        step.outcome,
+        encode_text(step.failures),
+        step.revision,
+    )
+
+
+def step_of(row: Row) -> Step:
+    return Step(
+        turn=row[1],
+        number=row[2],
+        id=row[3],
+        kind=row[4],
+        message_id=row[5],
+        model=row[6],
+        provider=row[7],
+        response_id=row[8],
+        attempts=row[9],
+        usage=_usage(row[10]),
+        started_at=from_micros(row[11]),
+        first_part_at=moment(row[12]),
+        finished_at=from_micros(row[13]),
+        outcome=row[14],
+        failures=_failures(row[15]),
+        revision=row[16],
+    )
+
+
+TURN = columns("chat_id number kind message_id started_at finished_at outcome failure revision")
+
+
+def turn_row(chat_id: ChatId, turn: Turn) -> Written:
+    return (
+        chat_id,
+        turn.number,
+        turn.kind,
+        turn.message_id,
+        to_micros(turn.started_at),
+        micros(turn.finished_at),
+        turn.outcome,
+        text(turn.failure),
+        turn.revision,
+    )
+
+
+def turn_end_row(chat_id: ChatId, end: TurnEnd) -> Written:
+    """chat_id, number, then finished_at, outcome, failure, revision."""
+    return (
+        chat_id,
+        end.number,
+        to_micros(end.finished_at),
+        end.outcome,
+        text(end.failure),
+        end.revision,
+    )
+
+
+def turn_of(row: Row) -> Turn:
+    return Turn(
+        number=row[1],
+        kind=row[2],
+        message_id=row[3],
+        started_at=from_micros(row[4]),
+        finished_at=moment(row[5]),
+        outcome=row[6],
+        failure=None if row[7] is None else _failure(row[7]),
+        revision=row[8],
+    )
+
+
+# Beside these a row has `taken`.
+DELIVERY = columns("child_id turn parent_id run_id outcome answer_id created_at failure")
+
+
+def delivery_row(delivery: Delivery) -> Written:
+    return (
+        delivery.child_id,
+        delivery.turn,
+        delivery.parent_id,
+        delivery.run_id,
+        delivery.outcome,
+        delivery.answer_id,
+        to_micros(delivery.created_at),
+        text(delivery.failure),
+    )
+
+
+def delivery_of(row: Row) -> Delivery:
+    return Delivery(
+        child_id=row[0],
+        turn=row[1],
+        parent_id=row[2],
+        run_id=row[3],
+        outcome=row[4],
+        answer_id=row[5],
+        created_at=from_micros(row[6]),
+        failure=None if row[7] is None else _failure(row[7]),
+    )

@@ -1,0 +1,98 @@
+"""Connections to the file: how they are set up, how shared SQL is spoken here, what SQLite's errors mean."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from holdfast.core.clock import Clock, to_micros
+from holdfast.core.errors import Bug, DatabaseDamaged, HoldfastError, StoreFull, TryAgain
+from holdfast.store.query import Query, Row, T, Value
+
+# How long a statement waits by itself for another program's lock. The writer waits longer, in such pieces;
+# readers are only ever in the way of who rebuilds the file.
+WRITER_BUSY_MILLISECONDS = 1_000
+READER_BUSY_MILLISECONDS = 10_000
+# "HFST": says whose file this is.
+APPLICATION_ID = 0x48465354
+
+_PLACEHOLDER = re.compile(r"\$(\d+)")
+
+
+@cache
+def spoken(sql: str) -> str:
+    """Shared SQL numbers its placeholders `$1`; here that would be a name, and `?1` is the number."""
+    return _PLACEHOLDER.sub(r"?\1", sql)
+
+
+class Connection:
+    """A connection and the one cursor that all its statements use, each fetched to its end."""
+
+    def __init__(self, file: Path, clock: Clock, *, writable: bool) -> None:
+        flags = apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY
+        # Any: apsw's own types name some that Python 3.11 does not have.
+        self.raw: Any = apsw.Connection(str(file), flags=flags, statementcachesize=256)
+        self._cursor: Any = self.raw.cursor()
+        self.raw.set_busy_timeout(WRITER_BUSY_MILLISECONDS if writable else READER_BUSY_MILLISECONDS)
+        self.raw.create_scalar_function("now_micros", lambda: to_micros(clock.now()), 0)
+        # FTS5 and indexes must never call what a damaged file names.
+        self.raw.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        # One plan per statement: otherwise many are prepared anew for each value bound, ten times slower.
+        self.raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        self.raw.pragma("foreign_keys", True)
+        self.raw.pragma("temp_store", 2)
+        if writable:
+            self.raw.pragma("cache_size", -32_000)
+        else:
+            self.raw.pragma("query_only", True)
+            self.raw.pragma("cache_size", -8_000)
+
+    def rows(self, sql: str, args: Sequence[Value] = ()) -> list[Row]:
+        return self._cursor.execute(sql, args).fetchall()
+
+    def run(self, sql: str, args: Sequence[Value] = ()) -> int:
+        """How many rows were changed."""
+        self._cursor.execute(sql, args)
+        return self.raw.changes()
+
+    def each(self, sql: str, args: Sequence[Sequence[Value]]) -> None:
+        self._cursor.executemany(sql, args)
+
+    def ask(self, query: Query[T]) -> T:
+        """Several statements see one snapshot only inside a transaction: that is the caller's to open."""
+        return query.read([self.rows(spoken(sql), args) for sql, args in query.statements])
+
+    def pragma(self, name: str, *value: Any) -> Any:
+        return self.raw.pragma(name, *value)
+
+    def close(self) -> None:
+        self._cursor.close()
+        self.raw.close()
+
+
+def meaning(error: BaseException, file: Path) -> BaseException:
+    """What an error of SQLite is called here. Anything else is returned as it is."""
+    match error:
+        case HoldfastError():
+            return error
+        case apsw.FullError():
+            return StoreFull(f"The disk that holds {file} is full. Nothing was changed; free some space.")
+        case apsw.BusyError() | apsw.LockedError():
+            return TryAgain(f"Another program has locked {file}. Nothing was changed.")
+        case apsw.ReadOnlyError() | apsw.IOError() | apsw.CantOpenError() | apsw.PermissionsError():
+            return TryAgain(f"{file} cannot be read or written now ({error}). Nothing was changed.", 5.0)
+        case apsw.CorruptError() | apsw.NotADBError():
+            return damaged(file)
+        case apsw.Error():
+            return Bug(f"SQLite refused a statement: {error}")
+        case _:
+            return error
+
+
+def damaged(file: Path, why: str = "is corrupted") -> DatabaseDamaged:
+    return DatabaseDamaged(
+        f"{file} {why}. Move it aside and restore a backup; `holdfast db check` says what can be read."
+    )

@@ -1,0 +1,270 @@
+"""The store on SQLite."""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+from holdfast.chats.change import Change, Refusal
+from holdfast.chats.commands import Command, Fence
+from holdfast.chats.decide import decide
+from holdfast.chats.facts import may_need_facts, needs
+from holdfast.chats.view import View
+from holdfast.core.chats import Settings
+from holdfast.core.clock import Clock, to_micros
+from holdfast.core.errors import Bug
+from holdfast.core.events import Hint
+from holdfast.core.ids import ChatId, Ids, UserId, WorkerId
+from holdfast.core.text import clean
+from holdfast.store import choices, damage, keys
+from holdfast.store.chats import LISTED_ONLY, Only
+from holdfast.store.facts import facts
+from holdfast.store.hints import hints_of, present, waited_for
+from holdfast.store.interface import Applied, Choices, Found, Once, Publish, Replayed
+from holdfast.store.query import Query, Statement
+from holdfast.store.sqlite import acquiring, search, upkeep
+from holdfast.store.sqlite.apply import PARENT_DEPTH, apply, run, statements_of, write_settings
+from holdfast.store.sqlite.connection import Connection, spoken
+from holdfast.store.sqlite.lock import FileLock
+from holdfast.store.sqlite.readers import Readers
+from holdfast.store.sqlite.writer import Done, Writer
+from holdfast.store.views import view as view_query
+
+# A renewal that takes longer has failed: the worker must know in time to stop.
+RENEW_SECONDS = 5.0
+
+
+class SqliteStore:
+    def __init__(
+        self,
+        file: Path,
+        *,
+        connect: Callable[[bool], Connection],
+        lock: FileLock | None,
+        publish: Publish,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        """With a lock it is the server's store; without, it only reads."""
+        self.file = file
+        self._lock = lock
+        self._publish = publish
+        self._clock = clock
+        self._ids = ids
+        self._readers = Readers(lambda: connect(False), file)
+        self._writer_or_none = Writer(connect(True), file, self._committed) if lock else None
+        # Chats whose history may be ahead of the search index. Only a memory of where to look: what is ahead
+        # is told by the chat's row, and an opened store looks at all of them once.
+        self._unsearched: search.Unsearched = search.Unsearched()
+
+    @property
+    def engine(self) -> Literal["sqlite"]:
+        return "sqlite"
+
+    @property
+    def _writer(self) -> Writer:
+        if self._writer_or_none is None:
+            raise Bug("this store was opened for reading only")
+        return self._writer_or_none
+
+    def _committed(self, hint: Hint) -> None:
+        self._unsearched.note(hint)
+        self._publish(hint)
+
+    # --- execution state ---
+
+    async def transition(
+        self,
+        chat_id: ChatId,
+        *commands: Command,
+        fence: Fence | None = None,
+        view: View | None = None,
+        once: Once | None = None,
+    ) -> Applied | Refusal | Replayed:
+        prepared: tuple[Change, list[Statement]] | None = None
+        if view is not None and once is None and not may_need_facts(commands):
+            change = decide(chat_id, view, commands, fence=fence, now=self._clock.now(), ids=self._ids)
+            # A refusal, or nothing to do, is only believed when it was decided on the present state.
+            if isinstance(change, Change) and not change.is_empty:
+                prepared = change, statements_of(change, view.chat)
+
+        def work(connection: Connection) -> Done[Applied | Refusal | Replayed]:
+            if prepared is not None and run(connection, prepared[1]):
+                return _done(connection, prepared[0])
+            if once is None:
+                return self._decide(connection, chat_id, commands, fence)
+            if (earlier := connection.ask(keys.stored(once))) is not None:
+                return Done(earlier)
+            done = self._decide(connection, chat_id, commands, fence)
+            if isinstance(done.answer, Applied):
+                self._remember(connection, once, done.answer)
+            return done
+
+        return await self._writer.do(work)
+
+    def _decide(
+        self, connection: Connection, chat_id: ChatId, commands: Sequence[Command], fence: Fence | None
+    ) -> Done[Applied | Refusal | Replayed]:
+        """On the writer's thread, on the state as it is: nothing can come between."""
+        view = connection.ask(view_query(chat_id))
+        known = connection.ask(facts(chat_id, needs(commands, view), view))
+        change = decide(
+            chat_id, view, commands, fence=fence, facts=known, now=self._clock.now(), ids=self._ids
+        )
+        if isinstance(change, Refusal):
+            return Done(change)
+        depth = 0
+        if (
+            change.created is not None
+            and change.after is not None
+            and change.after.chat.parent_id is not None
+        ):
+            parent = connection.rows(PARENT_DEPTH, (change.after.chat.parent_id,))
+            if not parent:
+                return Done(Refusal(code="not_found", text="The parent of this chat is gone."))
+            depth = parent[0][0] + 1
+        if not change.is_empty:
+            apply(connection, change, view.chat if view else None, depth)
+        return _done(connection, change)
+
+    def _remember(self, connection: Connection, once: Once, applied: Applied) -> None:
+        status, body = once.respond(applied)
+        name = (once.user_id, once.method, once.path, once.key)
+        now = to_micros(self._clock.now())
+        connection.run(spoken(keys.STORE), (*name, once.fingerprint, status, now, body))
+
+    async def acquire(
+        self,
+        worker_id: WorkerId,
+        *,
+        limit: int,
+        agents_limit: int,
+        skip_owners: Collection[UserId] = (),
+    ) -> list[View]:
+        def work(connection: Connection) -> Done[list[View]]:
+            return acquiring.acquire(
+                connection,
+                worker_id,
+                limit=limit,
+                agents_limit=agents_limit,
+                skip_owners=skip_owners,
+                now=self._clock.now(),
+                ids=self._ids,
+            )
+
+        return await self._writer.do(work)
+
+    # --- what people chose ---
+
+    async def update_settings(self, chat_id: ChatId, **chosen: Unpack[Choices]) -> Settings | None:
+        def work(connection: Connection) -> Done[Settings | None]:
+            before, hint = connection.ask(choices.settings(chat_id)), connection.ask(present(chat_id))
+            if before is None or hint is None:
+                return Done(None)
+            after = choices.chosen(before, chosen)
+            if after == before:
+                return Done(after)
+            write_settings(connection, chat_id, hint.owner_id, after)
+            return Done(after, (hint,))
+
+        return await self._writer.do(work)
+
+    # --- workers ---
+
+    async def register_worker(self, name: str, lease_seconds: float) -> WorkerId:
+        now = self._clock.now()
+        worker_id = WorkerId(self._ids.uuid7(now))
+        row = (worker_id, clean(name), to_micros(now), to_micros(now + timedelta(seconds=lease_seconds)))
+
+        def work(connection: Connection) -> Done[WorkerId]:
+            connection.run(acquiring.REGISTER, row)
+            return Done(worker_id)
+
+        return await self._writer.do(work)
+
+    def renew(self, worker_id: WorkerId, lease_seconds: float) -> bool:
+        """Goes through the writer's thread, which no event loop can hold up: a connection of its own would
+        wait for the writer's lock, and under load might never get it."""
+
+        def work(connection: Connection) -> Done[bool]:
+            now = self._clock.now()
+            until = to_micros(now + timedelta(seconds=lease_seconds))
+            return Done(bool(connection.run(acquiring.RENEW, (worker_id, until, to_micros(now)))))
+
+        return self._writer.do_from_thread(work, RENEW_SECONDS)
+
+    async def retire(self, worker_id: WorkerId) -> None:
+        def work(connection: Connection) -> Done[None]:
+            connection.run(acquiring.RETIRE, (worker_id,))
+            return Done(None, acquiring.freed(connection, worker_id))
+
+        await self._writer.do(work)
+
+    # --- reads ---
+
+    async def view(self, chat_id: ChatId) -> View | None:
+        return await self._readers.do(lambda connection: connection.ask(view_query(chat_id)))
+
+    async def read(self, *queries: Query[Any]) -> Any:
+        if len(queries) == 1:
+            return await self._readers.do(
+                lambda connection: connection.ask(queries[0]), snapshot=len(queries[0].statements) > 1
+            )
+        return await self._readers.do(lambda connection: tuple([connection.ask(query) for query in queries]))
+
+    async def search(
+        self,
+        owner_id: UserId,
+        text: str,
+        *,
+        only: Only = LISTED_ONLY,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Found:
+        return await self._readers.do(
+            lambda connection: search.chats(connection, owner_id, text, only, limit, cursor)
+        )
+
+    async def search_chat(
+        self, chat_id: ChatId, text: str, *, limit: int = 50, cursor: str | None = None
+    ) -> Found:
+        return await self._readers.do(
+            lambda connection: search.in_chat(connection, chat_id, text, limit, cursor)
+        )
+
+    # --- upkeep ---
+
+    async def index_pending(self, limit: int = 200) -> int:
+        return await search.index(self._unsearched, self._readers, self._writer, limit)
+
+    async def discard_expired(self) -> None:
+        now = to_micros(self._clock.now())
+        await self._writer.do(lambda connection: Done(upkeep.discard_expired(connection, now)))
+
+    async def backup(self, path: Path) -> None:
+        await asyncio.to_thread(upkeep.backup, self.file, path)
+
+    async def check(self) -> list[str]:
+        found = await self._readers.do(upkeep.integrity, snapshot=False)
+        return found or await damage.examine(self)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        # The writer last: who closes the file last and may write puts the log into it.
+        self._readers.close()
+        if self._writer_or_none is not None:
+            self._writer_or_none.close()
+        if self._lock is not None:
+            self._lock.release()
+
+
+def _done(connection: Connection, change: Change) -> Done[Applied | Refusal | Replayed]:
+    """The answer, with the hints for every chat that moved and for parents that something waits for."""
+    hints = tuple(hints_of(change))
+    if change.deliveries or change.others:
+        told = (connection.ask(present(parent, delivery=True)) for parent in waited_for(change))
+        hints += tuple(hint for hint in told if hint is not None)
+    return Done(Applied(change), hints)

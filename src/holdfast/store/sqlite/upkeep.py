@@ -1,0 +1,72 @@
+"""What keeps the file in order: forgetting, backing up, checking."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from holdfast.core.errors import InvalidInput
+from holdfast.store import keys
+from holdfast.store.sqlite.acquiring import DISCARD
+from holdfast.store.sqlite.connection import Connection, meaning, spoken
+
+# A worker that has been silent for so long is gone.
+WORKER_MICROS = 3600 * 1_000_000
+# So many pages at once: others get at the file in between.
+BACKUP_PAGES = 2_000
+
+
+def discard_expired(connection: Connection, now: int) -> None:
+    connection.run(spoken(keys.DISCARD))
+    connection.run(DISCARD, (now - WORKER_MICROS,))
+
+
+def integrity(connection: Connection) -> list[str]:
+    """What SQLite itself finds: damaged pages, indexes that do not fit, references to nothing."""
+    try:
+        found = [str(row[0]) for row in connection.rows("PRAGMA integrity_check(20)")]
+        if found != ["ok"]:
+            return found
+        return [
+            f"A row of {table} names something in {parent} that does not exist."
+            for table, _, parent, _ in connection.rows("PRAGMA foreign_key_check")
+        ]
+    except apsw.CorruptError as error:
+        return [f"The file is corrupted so far that it cannot be checked: {error}."]
+
+
+def backup(source: Path, target: Path) -> None:
+    """A consistent copy, made under a name of its own and put in place when it is complete."""
+    if target.exists():
+        raise InvalidInput(f"{target} exists already; choose another name for the backup.")
+    unfinished = target.with_name(f"{target.name}.part{os.getpid()}")
+    try:
+        os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        _copy(source, unfinished)
+        unfinished.rename(target)
+    except OSError as error:
+        raise InvalidInput(f"The backup cannot be written to {target}: {error.strerror}.") from None
+    except apsw.Error as error:
+        raise meaning(error, target) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    reading: Any = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+    writing: Any = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        reading.set_busy_timeout(10_000)
+        # One read transaction for all of it: a copy that follows a busy writer would start over and over.
+        reading.execute("BEGIN")
+        reading.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        with writing.backup("main", reading, "main") as copy:
+            while not copy.done:
+                copy.step(BACKUP_PAGES)
+        reading.execute("COMMIT")
+    finally:
+        reading.close()
+        writing.close()
+    with target.open("rb") as file:
+        os.fsync(file.fileno())

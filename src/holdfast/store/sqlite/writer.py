@@ -1,0 +1,248 @@
+"""The one thread that writes. Whatever waits when it begins goes into one transaction; nobody is answered,
+and no hint is published, before the COMMIT has returned.
+
+A job is never half kept: if it raises, what it did is undone and only it fails; if the COMMIT fails, all of
+them do. A caller that stopped waiting changes nothing about that. When one of a batch raises, the others are
+run a second time."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
+
+import apsw
+
+from holdfast.core.errors import StoreClosed, TryAgain
+from holdfast.core.events import Hint
+from holdfast.store.interface import Publish
+from holdfast.store.sqlite.connection import Connection, meaning
+
+T = TypeVar("T")
+
+# How long a transaction waits for another program's lock before its callers are told to try again.
+LOCK_SECONDS = 30.0
+# So many jobs at most share a commit, so that the first of them does not wait for all.
+BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """What a job comes to: the answer, and the hints to publish once it is committed."""
+
+    answer: T
+    hints: tuple[Hint, ...] = ()
+
+
+Work = Callable[[Connection], Done[Any]]
+
+
+class _Job:
+    __slots__ = ("answer", "error", "hints", "work")
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.answer: Any = None
+        self.error: BaseException | None = None
+        self.hints: tuple[Hint, ...] = ()
+
+
+class _LoopJob(_Job):
+    __slots__ = ("future", "loop")
+
+    def __init__(self, work: Work, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(work)
+        self.loop = loop
+        self.future: asyncio.Future[Any] = loop.create_future()
+
+
+class _ThreadJob(_Job):
+    __slots__ = ("future",)
+
+    def __init__(self, work: Work) -> None:
+        super().__init__(work)
+        self.future: Future[Any] = Future()
+
+
+class Writer:
+    def __init__(self, connection: Connection, file: Path, publish: Publish) -> None:
+        self._connection = connection
+        self._file = file
+        self._publish = publish
+        self._inbox: SimpleQueue[list[_Job]] = SimpleQueue()
+        # Jobs of the present turn of an event loop: they are handed over together, so that tasks that were
+        # woken by one commit share the next one.
+        self._gathered: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+        self._closed = False
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="holdfast-writer", daemon=True)
+        self._thread.start()
+
+    async def do(self, work: Callable[[Connection], Done[T]]) -> T:
+        if self._closed:
+            raise StoreClosed("The store is shutting down.")
+        loop = asyncio.get_running_loop()
+        job = _LoopJob(work, loop)
+        gathered = self._gathered.get(loop)
+        if gathered is None:
+            self._gathered[loop] = [job]
+            loop.call_soon(self._hand_over, loop)
+        else:
+            gathered.append(job)
+        return await job.future
+
+    def do_from_thread(self, work: Callable[[Connection], Done[T]], timeout_seconds: float) -> T:
+        """For threads without an event loop. Publishes nothing."""
+        if self._closed:
+            raise StoreClosed("The store is shutting down.")
+        job = _ThreadJob(work)
+        self._put([job])
+        try:
+            return job.future.result(timeout_seconds)
+        except TimeoutError:
+            raise TryAgain(f"{self._file} could not be written in time.") from None
+
+    def close(self) -> None:
+        """Finishes what waits. Blocks; call it from another thread than the event loop's."""
+        self._closed = True
+        self._inbox.put([])
+        self._thread.join()
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._put(self._gathered.pop(loop))
+
+    def _put(self, jobs: list[_Job]) -> None:
+        self._inbox.put(jobs)
+        if self._ended:
+            self._refuse_rest()
+
+    def _refuse_rest(self) -> None:
+        """Jobs that came after the last one: whoever sees them first says so."""
+        with suppress(Empty):
+            while True:
+                jobs = self._inbox.get_nowait()
+                for job in jobs:
+                    job.error = StoreClosed("The store is shutting down.")
+                self._answer(jobs)
+
+    # --- on the writer's thread ---
+
+    def _run(self) -> None:
+        jobs: list[_Job] = []
+        open_for_more = True
+        while open_for_more or jobs:
+            if not jobs:
+                jobs = self._inbox.get()
+                if not jobs:
+                    break
+            begun = self._begin()
+            with suppress(Empty):
+                while len(jobs) < BATCH and open_for_more:
+                    more = self._inbox.get_nowait()
+                    open_for_more = bool(more)
+                    jobs += more
+            batch, jobs = jobs[:BATCH], jobs[BATCH:]
+            if begun is None:
+                self._commit(batch)
+            else:
+                for job in batch:
+                    job.error = begun
+            self._answer(batch)
+        self._ended = True
+        self._refuse_rest()
+        self._connection.close()
+
+    def _begin(self) -> BaseException | None:
+        """Waits for the lock in pieces. Another program that holds it for seconds only delays us."""
+        deadline = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                self._connection.run("BEGIN IMMEDIATE")
+            except apsw.BusyError as error:
+                if time.monotonic() >= deadline:
+                    return meaning(error, self._file)
+            except apsw.Error as error:
+                return meaning(error, self._file)
+            else:
+                return None
+
+    def _commit(self, batch: Sequence[_Job]) -> None:
+        """First all of them without savepoints, which cost a copy of every page touched. If one raises, the
+        transaction is undone and run again with them, so that only that one fails."""
+        try:
+            try:
+                for job in batch:
+                    self._attempt(job)
+            except Exception:  # noqa: BLE001 - it is met again below, where it belongs to its job
+                self._roll_back()
+                self._connection.run("BEGIN IMMEDIATE")
+                for job in batch:
+                    self._attempt_alone(job)
+            self._connection.run("COMMIT")
+        except BaseException as error:  # noqa: BLE001 - whatever it is, everybody who waits must be told
+            self._roll_back()
+            failure = meaning(error, self._file)
+            for job in batch:
+                job.error = failure
+
+    def _attempt(self, job: _Job) -> None:
+        done = job.work(self._connection)
+        job.answer, job.hints = done.answer, done.hints
+
+    def _attempt_alone(self, job: _Job) -> None:
+        connection = self._connection
+        connection.run("SAVEPOINT job")
+        try:
+            self._attempt(job)
+        except Exception as error:
+            # A full disk may have ended the whole transaction already: then nobody's work is left.
+            if not connection.raw.in_transaction:
+                raise
+            connection.run("ROLLBACK TO job")
+            job.error = meaning(error, self._file)
+        connection.run("RELEASE job")
+
+    def _roll_back(self) -> None:
+        with suppress(apsw.Error):
+            if self._connection.raw.in_transaction:
+                self._connection.run("ROLLBACK")
+
+    def _answer(self, batch: Iterable[_Job]) -> None:
+        by_loop: dict[asyncio.AbstractEventLoop, list[_LoopJob]] = {}
+        for job in batch:
+            match job:
+                case _LoopJob(loop=loop):
+                    by_loop.setdefault(loop, []).append(job)
+                case _ThreadJob(future=future) if job.error is not None:
+                    future.set_exception(job.error)
+                case _ThreadJob(future=future):
+                    future.set_result(job.answer)
+                case _:
+                    pass
+        for loop, jobs in by_loop.items():
+            # A loop that is gone has nobody left to tell.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._tell, jobs)
+
+    # --- back on the event loop ---
+
+    def _tell(self, jobs: list[_LoopJob]) -> None:
+        try:
+            for job in jobs:
+                if job.error is None:
+                    for hint in job.hints:
+                        self._publish(hint)
+        finally:
+            # Whatever became of the hints, nobody waits for ever.
+            for job in jobs:
+                if job.future.done():
+                    continue
+                if job.error is not None:
+                    job.future.set_exception(job.error)
+                else:
+                    job.future.set_result(job.answer)

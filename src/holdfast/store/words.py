@@ -1,0 +1,97 @@
+"""What is searched: text as folded words, the same on both engines because neither engine's own idea of a
+word is used. Input of people is only ever words too, so there is nothing in it to escape."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from holdfast.core.messages import Message
+from holdfast.core.parts import Notice, Part, Reasoning, Source, Text, ToolCall, ToolResult
+from holdfast.core.shapes import Json
+
+# Of each message this much is searched.
+TEXT_LIMIT = 200_000
+# A longer word is known by its beginning.
+WORD_LIMIT = 64
+SEARCHED_WORDS = 16
+
+# Scripts that are written without spaces: every sign is a word.
+_SIGNS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD = re.compile(rf"[{_SIGNS}]|[^\W_{_SIGNS}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """All `words` and, if there is one, any word that begins with `prefix`."""
+
+    words: tuple[str, ...]
+    prefix: str | None
+
+
+def folded(text: str) -> Iterator[str]:
+    """Words without case and accents, in order."""
+    if not text.isascii():
+        # Accents come apart from their letters and are dropped; \W would split the word at them.
+        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+        text = unicodedata.normalize("NFKC", text)
+    for match in _WORD.finditer(text.casefold()):
+        yield match.group()[:WORD_LIMIT]
+
+
+def words_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Each word once, as far as the limit goes."""
+    found: dict[str, None] = {}
+    left = TEXT_LIMIT
+    for text in texts:
+        if left <= 0:
+            break
+        found.update(dict.fromkeys(folded(text[:left])))
+        left -= len(text)
+    return tuple(found)
+
+
+def sought(text: str) -> Sought | None:
+    """What a person looks for; None: nothing that could be found. A last word that was not ended by a space
+    may be the beginning of one."""
+    words = list(dict.fromkeys(folded(text[:1000])))[:SEARCHED_WORDS]
+    if not words:
+        return None
+    last = words[-1]
+    if len(last) < 2 or text[-1:].isspace():
+        return Sought(tuple(words), None)
+    return Sought(tuple(words[:-1]), last)
+
+
+def words_of_message(message: Message) -> tuple[str, ...]:
+    return words_of(text for part in message.parts for text in _texts(part))
+
+
+def _texts(part: Part) -> Iterator[str]:
+    match part:
+        case Text(text=text) | Reasoning(text=text) | Notice(text=text):
+            yield text
+        case ToolCall(name=name, input=given):
+            yield name
+            yield from _strings(given)
+        case ToolResult(output=output):
+            yield from _strings(output)
+        case Source(url=url, title=title):
+            yield url
+            yield title or ""
+        case _:
+            yield part.name
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Every key and scalar of a JSON value."""
+    if isinstance(value, dict):
+        for key, item in cast(dict[str, Json], value).items():
+            yield key
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in cast(list[Json], value):
+            yield from _strings(item)
+    elif value is not None:
+        yield str(value)

@@ -1,0 +1,185 @@
+"""Spans from turns, steps and calls. Nothing is stored for them: those rows are the trace."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from holdfast.chats.view import Call
+from holdfast.core.ids import CallId, ChatId, MessageId
+from holdfast.core.messages import Message
+from holdfast.core.parts import Text, ToolCall, ToolResult
+from holdfast.core.shapes import Json, encode_text
+from holdfast.core.spans import Span, SpanKind
+from holdfast.core.steps import Step, Turn
+
+SHOWN = 2000
+
+
+def spans(
+    chat_id: ChatId,
+    turns: Iterable[Turn],
+    steps: Iterable[Step],
+    calls: Iterable[Call],
+    messages: Iterable[Message],
+    *,
+    whole: bool = False,
+) -> tuple[Span, ...]:
+    """The trace of these turns, by turn and start. `messages` are theirs: what was said stands there. With
+    `whole` nothing is cut."""
+    steps = tuple(steps)
+    said = {message.id: message for message in messages}
+    inputs = {
+        part.call_id: part.input
+        for message in said.values()
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    }
+    of_message = {step.message_id: step for step in steps if step.message_id is not None}
+    outputs = {
+        part.call_id: part.output
+        for message in said.values()
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    }
+    found = [_turn(chat_id, turn, said) for turn in turns]
+    for step in steps:
+        answer = said.get(step.message_id) if step.message_id else None
+        if step.kind == "compaction":
+            found.append(_compaction(chat_id, step, answer, outputs))
+        else:
+            found += _model_step(chat_id, step, answer)
+    found += [_call(chat_id, call, inputs, of_message) for call in calls]
+    found.sort(key=lambda span: (span.turn, span.started_at is None, span.started_at))
+    return tuple(found) if whole else tuple(_cut(span) for span in found)
+
+
+def turn_id(turn: int) -> str:
+    return f"turn-{turn}"
+
+
+def step_id(step: Step) -> str:
+    return f"step-{step.turn}-{step.number}"
+
+
+def call_span_id(call_id: CallId) -> str:
+    return f"call-{call_id}"
+
+
+def _turn(chat_id: ChatId, turn: Turn, said: Mapping[MessageId, Message]) -> Span:
+    asked = said.get(turn.message_id) if turn.message_id else None
+    return Span(
+        id=turn_id(turn.number),
+        parent_id=None,
+        chat_id=chat_id,
+        message_id=turn.message_id,
+        turn=turn.number,
+        kind="turn",
+        name=turn.kind,
+        input=_text(asked),
+        started_at=turn.started_at,
+        finished_at=turn.finished_at,
+        duration_ms=_milliseconds(turn.started_at, turn.finished_at),
+        outcome=turn.outcome,
+        failure=turn.failure,
+    )
+
+
+def _model_step(chat_id: ChatId, step: Step, answer: Message | None) -> list[Span]:
+    """The step and the model call in it."""
+    whole = _step(chat_id, step, "step", f"step {step.number}")
+    model_call = replace(
+        whole,
+        id=f"model-{step.turn}-{step.number}",
+        parent_id=whole.id,
+        kind="model_call",
+        name=step.model or "model",
+        input=_attempts(step),
+        output=_text(answer),
+        cache=_cache(step),
+    )
+    return [whole, model_call]
+
+
+def _compaction(chat_id: ChatId, step: Step, answer: Message | None, outputs: Mapping[CallId, Json]) -> Span:
+    """One span: the model call in it has nothing to say but the summary."""
+    call = next((part for part in answer.parts if isinstance(part, ToolCall)), None) if answer else None
+    return replace(
+        _step(chat_id, step, "compaction", "compaction"),
+        input=_attempts(step),
+        output=outputs.get(call.call_id) if call else None,
+        cache=_cache(step),
+    )
+
+
+def _step(chat_id: ChatId, step: Step, kind: SpanKind, name: str) -> Span:
+    return Span(
+        id=step_id(step),
+        parent_id=turn_id(step.turn),
+        chat_id=chat_id,
+        message_id=step.message_id,
+        turn=step.turn,
+        kind=kind,
+        name=name,
+        started_at=step.started_at,
+        finished_at=step.finished_at,
+        duration_ms=_milliseconds(step.started_at, step.finished_at),
+        usage=step.usage,
+        outcome=step.outcome,
+        failure=step.failures[-1] if step.failures and step.outcome == "failed" else None,
+    )
+
+
+def _attempts(step: Step) -> Json:
+    return {"attempts": step.attempts, "failures": [failure.kind for failure in step.failures]}
+
+
+def _cache(step: Step) -> Json:
+    usage = step.usage
+    return {"read": usage.cache_read, "write": usage.cache_write, "input": usage.input}
+
+
+def _call(
+    chat_id: ChatId, call: Call, inputs: Mapping[CallId, Json], of_message: Mapping[MessageId, Step]
+) -> Span:
+    step = of_message.get(call.message_id)
+    return Span(
+        id=call_span_id(call.call_id),
+        parent_id=step_id(step) if step else turn_id(call.turn),
+        chat_id=chat_id,
+        message_id=call.message_id,
+        turn=call.turn,
+        kind="tool_call",
+        name=call.name,
+        input=inputs.get(call.call_id),
+        output=call.output,
+        truncated=call.truncated,
+        started_at=call.started_at,
+        finished_at=call.finished_at,
+        duration_ms=_milliseconds(call.started_at, call.finished_at),
+        outcome=call.outcome,
+        approved_by=call.approval,
+    )
+
+
+def _cut(span: Span) -> Span:
+    shown_input, input_cut = _bounded(span.input)
+    shown_output, output_cut = _bounded(span.output)
+    if not input_cut and not output_cut:
+        return span
+    return replace(span, input=shown_input, output=shown_output, truncated=True)
+
+
+def _bounded(value: Json) -> tuple[Json, bool]:
+    text = value if isinstance(value, str) else encode_text(value)
+    return (text[:SHOWN], True) if len(text) > SHOWN else (value, False)
+
+
+def _text(message: Message | None) -> str | None:
+    if message is None:
+        return None
+    return "\n".join(part.text for part in message.parts if isinstance(part, Text))
+
+
+def _milliseconds(start: datetime | None, end: datetime | None) -> int | None:
+    return None if start is None or end is None else round((end - start).total_seconds() * 1000)

@@ -1,0 +1,37 @@
+"""Who must agree before a call runs. The policy is per tool (`auto`, `ask`, `allow`, `deny`); `auto` lets run
+what stays inside the workspace or behind the operating system's wall, and asks for the rest."""
+
+from typing import Literal
+
+from holdfast.core.shapes import Record
+from holdfast.tools.contract import Tool
+
+Policy = Literal["auto", "ask", "allow", "deny"]
+Verdict = Literal["run", "ask", "deny"]
+
+
+class Rules(Record, frozen=True, kw_only=True):
+    default: Policy = "auto"
+    per_tool: dict[str, Policy] = {}  # noqa: RUF012 - msgspec copies it
+    # Tools that a person allowed (or not) for the whole chat.
+    said_here: dict[str, bool] = {}  # noqa: RUF012
+    # Whether commands run behind the operating system's wall.
+    walled: bool = False
+
+    def judge(self, tool: Tool) -> tuple[Verdict, str]:
+        """What to do with a call, and the rule that says so."""
+        policy = self.per_tool.get(tool.name, self.default)
+        match policy:
+            case "deny":
+                return "deny", f"{tool.name} = deny"
+            case "allow":
+                return "run", f"{tool.name} = allow"
+            case _ if tool.name in self.said_here:
+                if self.said_here[tool.name]:
+                    return "run", "allowed for this chat"
+                return "deny", "not allowed for this chat"
+            case "ask":
+                return "ask", f"{tool.name} = ask"
+            case "auto":
+                free = tool.reach in ("none", "workspace") or (tool.reach == "command" and self.walled)
+                return ("run" if free else "ask"), f"auto: {tool.reach}"

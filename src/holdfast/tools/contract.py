@@ -1,0 +1,100 @@
+"""The contract of a tool. A tool says what it does to the world (`effect`), and that decides what happens
+after a crash: a read is repeated, an idempotent call is repeated with the same key, an unsafe one never by
+itself."""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol, cast
+
+import msgspec
+
+from holdfast.core.calls import ActionKind, Effect
+from holdfast.core.ids import CallId, ChatId, UserId, WorkspaceId
+from holdfast.core.parts import Outcome
+from holdfast.core.shapes import Json, Record
+
+# What a tool touches, for the `auto` policy: nothing, files of the workspace, commands, or what lies outside.
+Reach = Literal["none", "workspace", "command", "outside"]
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of every tool's input: the schema a model sees is made from it."""
+
+
+class Context(Record, frozen=True, kw_only=True):
+    """Where a call runs. `key` is the same for every run of the same call: what an idempotent tool repeats
+    with."""
+
+    chat_id: ChatId
+    owner_id: UserId
+    workspace_id: WorkspaceId | None
+    call_id: CallId
+    run: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.chat_id}:{self.call_id}"
+
+
+class Answer(Record, frozen=True, kw_only=True):
+    output: Json
+    outcome: Outcome = "succeeded"
+    diff: str | None = None
+
+
+class ToolError(Exception):
+    """The tool could not do it; the text tells the model what to do next."""
+
+
+class Run(Protocol):
+    """A coroutine function runs on the loop; a plain function may block and runs in a thread."""
+
+    def __call__(self, context: Context, call_input: Any, /) -> Awaitable[Answer] | Answer: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    name: str
+    description: str
+    input: type[Input]
+    # None: somebody else answers (see `asks`).
+    run: Run | None = None
+    effect: Effect = "unsafe"
+    reach: Reach = "none"
+    # Must be the only call of its step.
+    exclusive: bool = False
+    # The turn is over once it has answered.
+    ends_turn: bool = False
+    # A person answers it, through the API.
+    asks: ActionKind | None = None
+    timeout_seconds: float = 60.0
+    deadline_seconds: float | None = None
+
+    @cached_property
+    def schema(self) -> dict[str, Json]:
+        """The JSON Schema of the input, inlined: providers differ in how they follow references."""
+        (reference,), components = msgspec.json.schema_components(
+            (self.input,), ref_template="#/$defs/{name}"
+        )
+        return cast(dict[str, Json], _inline(reference, components))
+
+    def parse(self, value: Json) -> Input:
+        """The input as the tool wants it; ToolError says what is wrong with it and where."""
+        try:
+            return msgspec.convert(value, self.input, strict=False)
+        except msgspec.ValidationError as error:
+            raise ToolError(f"The input of {self.name} is not valid: {error}") from error
+
+
+def _inline(schema: Json, components: dict[str, Any]) -> Json:
+    if isinstance(schema, list):
+        return [_inline(item, components) for item in cast(list[Json], schema)]
+    if not isinstance(schema, dict):
+        return schema
+    fields = cast(dict[str, Json], schema)
+    reference = fields.get("$ref")
+    if isinstance(reference, str):
+        fields = cast(dict[str, Json], components[reference.rsplit("/", 1)[1]])
+        fields = {key: value for key, value in fields.items() if key != "title"}
+    return {key: _inline(value, components) for key, value in fields.items()}

@@ -1,0 +1,154 @@
+"""Tool calls of a step: some at once, each started and finished by a commit. Directly before an effect the
+lease is compared; the end of a call is recorded whatever happened to the chat meanwhile, as long as the lease
+is ours."""
+
+import asyncio
+from contextlib import suppress
+
+import structlog
+from msgspec.structs import replace
+
+from holdfast.chats.commands import BeginAttempt, FinishCall, StartCalls
+from holdfast.chats.view import Call, View
+from holdfast.worker.history import nudges
+from holdfast.worker.owned import NotOurs, Stale
+from holdfast.worker.perform import Ended, perform
+from holdfast.worker.progress import decide_action
+from holdfast.worker.run import Run
+from holdfast.worker.turn import CallModel
+
+log = structlog.get_logger(__name__)
+
+Running = dict[asyncio.Task[Ended], Call]
+
+
+async def execute(run: Run) -> None:
+    """Runs what may run, until every call of the step is finished or waits for somebody."""
+    running: Running = {}
+    try:
+        pending = _in_state(run.chat.view, "pending")[: run.settings.calls_at_once]
+        if pending and not _in_state(run.chat.view, "started"):
+            await run.chat.commit(StartCalls(call_ids=tuple(call.call_id for call in pending)))
+        await _begin_started(run, running)
+        while running:
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in sorted(done, key=lambda task: running[task].position):
+                await _finish(run, running[task], task.result(), last=len(running) == 1)
+                del running[task]
+            await _begin_started(run, running)
+    except BaseException:
+        # Interrupted, edited, deleted, or the lease is lost: what runs ends before anything else begins.
+        await _stop(run, running)
+        raise
+
+
+def _in_state(view: View, state: str) -> list[Call]:
+    return [call for call in view.calls if call.state == state and not call.abandoned]
+
+
+async def _begin_started(run: Run, running: Running) -> None:
+    """A task for every call that is marked as started and has none."""
+    begun = {call.call_id for call in running.values()}
+    fresh = [call for call in _in_state(run.chat.view, "started") if call.call_id not in begun]
+    if not fresh:
+        return
+    asked = (await run.chat.history()).calls
+    for call in fresh:
+        name = f"call {call.name[:50]} {call.call_id}"
+        running[asyncio.create_task(perform(run, call, asked[call.call_id].input), name=name)] = call
+
+
+async def _finish(run: Run, call: Call, ended: Ended, *, last: bool) -> None:
+    """Records the end and, in the same commit, what follows: the next call, or the next attempt."""
+    end = _end(call, ended)
+    before = run.chat.view
+    following = await _what_follows(run, _with_end(before, end), last=last)
+    try:
+        if following is None:
+            await run.chat.record(end)
+        else:
+            await run.chat.commit(end, following)
+    except Stale:
+        await _finish_late(run, call, end)
+        return
+    if isinstance(following, BeginAttempt):
+        run.begun = run.episode
+    elif _moved(before, run.chat.view):
+        raise Stale("the chat moved on while the call was recorded")
+
+
+def _with_end(view: View, end: FinishCall) -> View:
+    calls = [
+        replace(call, state="finished", outcome=end.outcome) if call.call_id == end.call_id else call
+        for call in view.calls
+    ]
+    return replace(view, calls=tuple(calls))
+
+
+async def _what_follows(run: Run, view: View, *, last: bool) -> StartCalls | BeginAttempt | None:
+    if run.stopping or view.chat.status != "running":
+        return None
+    if pending := _in_state(view, "pending"):
+        return StartCalls(call_ids=(pending[0].call_id,))
+    if last and isinstance(action := await decide_action(run, view), CallModel):
+        return BeginAttempt(messages=nudges(action.nudge))
+    return None
+
+
+async def _finish_late(run: Run, call: Call, end: FinishCall) -> None:
+    """The chat moved, or the commit was made although its answer was lost. The end counts all the same; the
+    other calls go on if only the second was so."""
+    before = run.chat.view
+    await run.chat.reload()
+    if any(other.call_id == call.call_id and other.state == "started" for other in run.chat.view.calls):
+        await run.chat.record(end)
+    if _moved(before, run.chat.view):
+        raise Stale("the chat moved on while the call was recorded")
+
+
+def _moved(before: View, after: View) -> bool:
+    """Whether what is being done no longer fits."""
+    old, new = before.chat, after.chat
+    return (old.status, old.history_version) != (new.status, new.history_version)
+
+
+def _end(call: Call, ended: Ended) -> FinishCall:
+    return FinishCall(
+        call_id=call.call_id,
+        run=call.run,
+        outcome=ended.outcome,
+        output=ended.output,
+        diff=ended.diff,
+        full_output=ended.full_output,
+    )
+
+
+async def _stop(run: Run, running: Running) -> None:
+    """Cancels what runs and records what really ended in time; what did not is given up, its outcome
+    unknown."""
+    if not running:
+        return
+    for task in running:
+        task.cancel()
+    ending = asyncio.ensure_future(_record_ends(run, running))
+    while not ending.done():
+        # Whoever cancels us once more has to wait as well: nothing else may begin before this has ended.
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(ending)
+    if not ending.cancelled() and (error := ending.exception()) is not None:
+        log.error("ends of calls not recorded", chat_id=run.chat.chat_id, exc_info=error)
+
+
+async def _record_ends(run: Run, running: Running) -> None:
+    done, late = await asyncio.wait(running, timeout=run.settings.cancel_seconds)
+    for task in late:
+        log.warning("call did not end when it was cancelled", name=task.get_name(), chat_id=run.chat.chat_id)
+        task.cancel()
+    started = {(call.call_id, call.run) for call in run.chat.view.calls if call.state == "started"}
+    for task in done:
+        call = running[task]
+        if task.cancelled() or task.exception() is not None or (call.call_id, call.run) not in started:
+            continue
+        # Stale: the call was given up by somebody else, or the lease is not ours any more.
+        with suppress(Stale, NotOurs):
+            await run.chat.record(_end(call, task.result()))

@@ -1,0 +1,105 @@
+"""The history of an owned chat, kept beside the database so that a step reads nothing: what the model is
+shown, and what it says about the turn. It only grows by what was committed, and is read anew when anybody
+else changed it; both ways come to the same."""
+
+from collections.abc import Iterable
+
+from holdfast.chats.commands import NewMessage
+from holdfast.chats.synthetic import unanswered
+from holdfast.chats.view import Call
+from holdfast.core.ids import CallId
+from holdfast.core.messages import Message
+from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
+from holdfast.prompt.history import PromptHistory, is_boundary
+from holdfast.worker.repeats import Repeats
+
+NUDGE = Notice(
+    code="loop_guard",
+    text="The same call failed several times in a row. Find the reason or try another way.",
+)
+
+
+def nudges(due: bool) -> tuple[NewMessage, ...]:
+    return (NewMessage(role="system", parts=(NUDGE,)),) if due else ()
+
+
+class History:
+    def __init__(self, version: int, messages: Iterable[Message]) -> None:
+        # The history version this stands for.
+        self.version = version
+        self.prompt = PromptHistory()
+        self.first_text: str | None = None
+        self.last_text: str | None = None
+        self._begin()
+        self._extend(messages)
+
+    def _begin(self) -> None:
+        """Nothing is known before a summary: whoever reads the history anew begins there too."""
+        self.complete = False
+        # What users said since the last whole answer: a summary must not swallow it.
+        self.unanswered: list[Message] = []
+        # The calls of the newest step.
+        self.calls: dict[CallId, ToolCall] = {}
+        # The newest step whose context is known: how much it was, of how much, for which model.
+        self.context_used: int | None = None
+        self.context_limit: int | None = None
+        self.context_model: str | None = None
+        self._repeats = Repeats()
+        self._turn = 0
+
+    def extend(self, version: int, messages: Iterable[Message]) -> None:
+        self.version = version
+        self._extend(messages)
+
+    def _extend(self, messages: Iterable[Message]) -> None:
+        shown = [message for message in messages if not message.removed and message.visibility != "user"]
+        self.prompt.extend(shown)
+        for message in shown:
+            self._look(message)
+
+    def _look(self, message: Message) -> None:
+        if message.turn != self._turn:
+            # A new turn may try again what failed in the last one.
+            self._turn, self._repeats = message.turn, Repeats()
+        match message.role:
+            case "assistant":
+                self._look_at_answer(message)
+            case "tool":
+                self.complete = False
+                results = [part for part in message.parts if isinstance(part, ToolResult)]
+                self._repeats = self._repeats.after(self.calls, results)
+            case "user" | "system" if is_boundary(message):
+                self._begin()
+                self._turn = message.turn
+                self.complete = True
+            case "user" | "system":
+                self._look_at_word(message)
+
+    def _look_at_answer(self, message: Message) -> None:
+        self.calls = {part.call_id: part for part in message.parts if isinstance(part, ToolCall)}
+        self.complete = not unanswered(message.parts, ())
+        if self.complete:
+            self.unanswered = []
+            self.last_text = _text(message)
+        usage = message.usage
+        if usage is not None and usage.context_used:
+            self.context_used, self.context_limit = usage.context_used, usage.context_limit
+            self.context_model = message.model
+
+    def _look_at_word(self, message: Message) -> None:
+        self.complete = False
+        if any(isinstance(part, Notice) and part.code == NUDGE.code for part in message.parts):
+            self._repeats = self._repeats.told()
+            return
+        self.unanswered.append(message)
+        if message.role == "user" and self.first_text is None:
+            self.first_text = _text(message)
+
+    def repeats(self, turn: int, results: Iterable[Call]) -> Repeats:
+        """How often calls of this turn failed in the same way, when these results are in history too."""
+        before = self._repeats if turn == self._turn else Repeats()
+        return before.after(self.calls, results)
+
+
+def _text(message: Message) -> str:
+    return "\n".join(part.text for part in message.parts if isinstance(part, Text))

@@ -1,0 +1,116 @@
+"""The lease of this process, renewed from a thread with a connection of its own so that a busy loop does not
+lose it. `fresh` is asked directly before every effect: it compares clocks and never waits."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from holdfast.core.clock import Clock
+from holdfast.core.errors import TryAgain
+from holdfast.core.ids import WorkerId
+from holdfast.store.interface import Store
+
+log = structlog.get_logger(__name__)
+
+# Renewed three times in its life; given up when two of them failed, before anybody else may take over.
+RENEWALS = 3
+RETRY_SECONDS = 0.5
+# The thread looks at the clock so often: a timer of the system may not count the time a laptop slept.
+LOOK_SECONDS = 0.5
+DOUBT_SECONDS = 0.02
+
+
+class LeaseKeeper:
+    """`lost` is called once, on the loop, when the lease could not be kept. `registered_at` is a reading of
+    the clock from before the worker was registered."""
+
+    def __init__(
+        self,
+        store: Store,
+        worker_id: WorkerId,
+        lease_seconds: float,
+        clock: Clock,
+        lost: Callable[[], None],
+        *,
+        registered_at: float | None = None,
+    ) -> None:
+        self._store = store
+        self._worker_id = worker_id
+        self._seconds = lease_seconds
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._lost = lost
+        self._renewed_at = clock.elapsed() if registered_at is None else registered_at
+        self._over = False
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="holdfast-lease", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def join(self) -> None:
+        await asyncio.to_thread(self._thread.join)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether nobody else can own the chats of this worker yet."""
+        return not self._over and self._clock.elapsed() - self._renewed_at < self._seconds * 2 / RENEWALS
+
+    @property
+    def over(self) -> bool:
+        """Whether it was given up, for good."""
+        return self._over
+
+    async def until_fresh(self) -> bool:
+        """Waits out a moment of doubt (the process was frozen, a renewal is late); False: it is over."""
+        while not self.fresh:
+            if self._over:
+                return False
+            await asyncio.sleep(DOUBT_SECONDS)
+        return True
+
+    def _keep(self) -> None:
+        period = self._seconds / RENEWALS
+        next_at = self._renewed_at + period
+        while not self._stop.wait(min(LOOK_SECONDS, period / 4)):
+            if self._clock.elapsed() < next_at:
+                continue
+            # Asked however late it is: whether the lease is still ours is for the database to say.
+            if self._renew():
+                next_at = self._renewed_at + period
+            elif self.fresh:
+                next_at = self._clock.elapsed() + min(RETRY_SECONDS, period / 4)
+            else:
+                self._give_up()
+                return
+
+    def _renew(self) -> bool:
+        # Taken before the question: the answer may have been long on its way.
+        asked_at = self._clock.elapsed()
+        try:
+            kept = self._store.renew(self._worker_id, self._seconds)
+        except TryAgain as error:
+            log.warning("lease not renewed", worker_id=self._worker_id, reason=error.text)
+            return False
+        except Exception:
+            # A thread that died of it would leave a worker that neither works nor stops.
+            log.exception("lease not renewed", worker_id=self._worker_id)
+            return False
+        if kept:
+            self._renewed_at = asked_at
+        else:
+            self._over = True
+        return kept
+
+    def _give_up(self) -> None:
+        self._over = True
+        log.error("lease lost", worker_id=self._worker_id)
+        try:
+            self._loop.call_soon_threadsafe(self._lost)
+        except RuntimeError:
+            pass  # the loop is closed: there is nothing left to stop

@@ -1,0 +1,53 @@
+"""The models, named agents and prices a worker uses, behind one small interface: configuration may change at
+any time, a turn asks anew for each call."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from holdfast.core.usage import Usage
+from holdfast.prompt.system import NamedAgent
+from holdfast.providers.assemble import Answer
+from holdfast.providers.prices import Prices
+from holdfast.providers.registry import Model, Registry
+
+
+class Models(Protocol):
+    def resolve(self, name: str | None) -> Model:
+        """The model with this name, or the default one when there is none (any more). AttemptFailed or
+        InvalidInput say why none can be called."""
+        ...
+
+    def agent(self, name: str | None) -> NamedAgent | None: ...
+
+    def priced(self, model: Model, answer: Answer) -> Usage:
+        """The usage of an answer with its price and the limits of its model."""
+        ...
+
+
+class ConfiguredModels:
+    def __init__(self, registry: Registry, prices: Prices, agents: Mapping[str, NamedAgent]) -> None:
+        self._registry = registry
+        self._prices = prices
+        self._agents = agents
+
+    def resolve(self, name: str | None) -> Model:
+        return self._registry.resolve(name)
+
+    def agent(self, name: str | None) -> NamedAgent | None:
+        return self._agents.get(name) if name is not None else None
+
+    def priced(self, model: Model, answer: Answer) -> Usage:
+        usage, kind = answer.usage, model.provider.kind
+        named = answer.model or model.config.model
+        cost = self._prices.cost_usd_micros(kind, named, usage, answer.cost_usd)
+        if cost is None and named != model.config.model:
+            cost = self._prices.cost_usd_micros(kind, model.config.model, usage, answer.cost_usd)
+        return replace(
+            usage,
+            context_used=usage.input or None,
+            context_limit=model.config.context_limit or self._prices.context_limit(kind, model.config.model),
+            cost_usd_micros=cost or 0,
+            unpriced_steps=1 if cost is None else 0,
+        )

@@ -1,0 +1,63 @@
+"""What the turn's next action is decided on, put together from history and the store."""
+
+from collections.abc import Iterable
+
+from holdfast.chats.view import View
+from holdfast.core.steps import Step
+from holdfast.store.budgets import over_budget
+from holdfast.store.steps import steps_of_turns
+from holdfast.worker.history import History
+from holdfast.worker.run import Run
+from holdfast.worker.turn import Action, Progress, is_full, next_action
+
+# Turns to look back for summaries that were of no use.
+TURNS_BACK = 10
+
+
+async def decide_action(run: Run, view: View) -> Action:
+    """The next action, if the chat were as this view says."""
+    chat = view.chat
+    history = await run.chat.history()
+    finished = [call for call in view.calls if call.state == "finished" and not call.abandoned]
+    full = context_full(run, history)
+    in_vain = 0
+    if full or chat.compaction == "overflow":
+        steps = await run.chat.read(steps_of_turns(chat.id, chat.turn - TURNS_BACK, chat.turn))
+        in_vain = compactions_in_vain(steps, run.limits.compaction_threshold)
+    progress = Progress(
+        complete=history.complete,
+        ended_by_tool=any(
+            call.outcome == "succeeded" and (tool := run.tools.get(call.name)) is not None and tool.ends_turn
+            for call in finished
+        ),
+        repeats=history.repeats(chat.turn, finished),
+        over_budget=run.budgeted and await run.chat.read(over_budget(chat.id)),
+        context_full=full,
+        compactions_in_vain=in_vain,
+    )
+    return next_action(view, progress, run.limits)
+
+
+def context_full(run: Run, history: History) -> bool:
+    """Whether what the last step was shown is too much for the model that is called next."""
+    config = run.model_config
+    limit = history.context_limit
+    if config is not None:
+        limit = config.context_limit or (limit if history.context_model == config.name else None)
+    return is_full(history.context_used, limit, run.limits.compaction_threshold)
+
+
+def compactions_in_vain(steps: Iterable[Step], threshold_percent: int) -> int:
+    """How many of the last summaries were followed by a step that was just as full, or by none at all."""
+    count = 0
+    just_compacted = False
+    for step in steps:
+        if step.outcome != "finished":
+            continue
+        if step.kind == "compaction":
+            count, just_compacted = count + 1, True
+        elif just_compacted:
+            just_compacted = False
+            if not is_full(step.usage.context_used, step.usage.context_limit, threshold_percent):
+                count = 0
+    return count

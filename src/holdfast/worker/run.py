@@ -1,0 +1,154 @@
+"""One chat being run: the owned chat together with everything its turn uses, as the parts of the runner pass
+it around. What was chosen for the chat is read once per turn: a choice made meanwhile is for the next one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from holdfast.chats.commands import NewCall, NewStep
+from holdfast.core.chats import ClientTool, Settings
+from holdfast.core.clock import Clock
+from holdfast.core.errors import AttemptFailed, InvalidInput
+from holdfast.core.events import Episode
+from holdfast.core.ids import CallId, Ids
+from holdfast.core.parts import Part
+from holdfast.core.usage import Usage
+from holdfast.prompt.system import system
+from holdfast.providers.assemble import Answer, Assembler
+from holdfast.providers.configs import ModelConfig
+from holdfast.providers.interface import Tool as ToolDefinition
+from holdfast.providers.registry import Model
+from holdfast.tools.registry import Registry
+from holdfast.worker.asked import Permitted, new_calls
+from holdfast.worker.models import Models
+from holdfast.worker.owned import OwnedChat
+from holdfast.worker.settings import WorkerSettings
+from holdfast.worker.turn import Limits
+
+
+class Partial:
+    """An answer that is being received, for an interrupt to keep what there is of it."""
+
+    def __init__(self, episode: Episode, step: NewStep, assembler: Assembler, model: Model) -> None:
+        self.episode = episode
+        self.step = step
+        self.assembler = assembler
+        self.model = model
+
+
+class Run:
+    def __init__(
+        self,
+        chat: OwnedChat,
+        *,
+        settings: WorkerSettings,
+        models: Models,
+        tools: Registry,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self.chat = chat
+        self.settings = settings
+        self.models = models
+        self.clock = clock
+        self.ids = ids
+        # Whether a budget binds the chat, its own or one above it.
+        self.budgeted = False
+        self._all_tools = tools
+        self.choose(Settings())
+        # The episode whose attempt was counted together with the results before it, and is still to be made.
+        self.begun: Episode | None = None
+        # The calls that were begun here, with their run number: none is begun twice under the same one.
+        self.begun_calls: set[tuple[CallId, int]] = set()
+        self.partial: Partial | None = None
+        # The chat is to be handed over: nothing new is started.
+        self.stopping = False
+
+    def choose(self, chosen: Settings, verdicts: Mapping[str, bool] | None = None) -> None:
+        """What was chosen for the chat, for the turn that begins; with what a person said of tools for the
+        whole chat."""
+        self.chosen = chosen
+        self.agent = self.models.agent(chosen.agent)
+        self.model_config = self._model_config()
+        self.limits = self._limits()
+        self.tools = self._all_tools.only(self.agent.tools if self.agent else None)
+        self.tool_definitions = _definitions(self.tools, chosen.client_tools)
+        self._permitted = Permitted(
+            rules=replace(self.settings.rules, said_here=dict(verdicts or {})),
+            client_tools={tool.name: tool for tool in chosen.client_tools},
+            client_tool_seconds=self.settings.client_tool_seconds,
+            on_uncertain="ask" if self.settings.ask_when_uncertain else "tell",
+        )
+
+    @property
+    def episode(self) -> Episode:
+        chat = self.chat.view.chat
+        return Episode(history_version=chat.history_version, attempt=chat.attempt)
+
+    # --- the model ---
+
+    @property
+    def model_name(self) -> str | None:
+        own = self.chat.view.chat.turn_model or self.chosen.model
+        return own or (self.agent.model if self.agent else None)
+
+    @property
+    def effort(self) -> str | None:
+        own = self.chat.view.chat.turn_effort or self.chosen.effort
+        return own or (self.agent.effort if self.agent else None)
+
+    def model(self) -> Model:
+        return self.models.resolve(self.model_name)
+
+    def system(self) -> Sequence[str]:
+        return system(self.agent, self.chosen.instructions)
+
+    def priced(self, model: Model, answer: Answer, first_part_at: datetime | None) -> Usage:
+        usage = self.models.priced(model, answer)
+        seconds = (self.clock.now() - first_part_at).total_seconds() if first_part_at else 0.0
+        speed = round(usage.output / seconds, 1) if seconds > 0 and usage.output else None
+        return replace(usage, tokens_per_second=speed)
+
+    def _model_config(self) -> ModelConfig | None:
+        try:
+            return self.model().config
+        except (AttemptFailed, InvalidInput):
+            # There is no model to call: that is said when one is called.
+            return None
+
+    def _limits(self) -> Limits:
+        limits, config = self.settings.limits, self.model_config
+        if config is None or config.compaction_threshold is None:
+            return limits
+        return replace(limits, compaction_threshold=config.compaction_threshold)
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether a person may be asked about any tool of this chat."""
+        return any(self.settings.rules.judge(tool)[0] == "ask" for tool in self._all_tools)
+
+    # --- tools ---
+
+    def new_calls(self, parts: Sequence[Part]) -> tuple[NewCall, ...]:
+        return new_calls(parts, self.tools, self._permitted, self.clock.now())
+
+    def new_call_id(self) -> CallId:
+        return CallId("call_" + self.ids.uuid7(self.clock.now()).replace("-", ""))
+
+
+def _definitions(tools: Registry, client_tools: Iterable[ClientTool]) -> tuple[ToolDefinition, ...]:
+    """Always in the same order: they are the beginning of every request. A caller's tool stands in for ours
+    of the same name; two of one name would be refused."""
+    theirs = {
+        tool.name: ToolDefinition(
+            name=tool.name, description=tool.description, input_schema=tool.input_schema
+        )
+        for tool in client_tools
+    }
+    ours = [
+        ToolDefinition(name=tool.name, description=tool.description, input_schema=tool.schema)
+        for tool in tools
+        if tool.name not in theirs
+    ]
+    return (*ours, *theirs.values())

@@ -1,0 +1,180 @@
+"""One runner per owned chat. It does what the chat's state asks for until the chat rests or is somebody
+else's; when the state moves under it, what it does is cancelled and the right thing begun."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import structlog
+
+from holdfast.chats import commands
+from holdfast.core.chats import Settings
+from holdfast.core.errors import HoldfastError, StoreClosed
+from holdfast.core.events import Hint
+from holdfast.core.failures import Failure
+from holdfast.core.usage import Budget
+from holdfast.store.approvals import said_for_chat
+from holdfast.store.budgets import caps
+from holdfast.store.choices import settings
+from holdfast.store.query import joined
+from holdfast.worker.compact import compact
+from holdfast.worker.execute import execute
+from holdfast.worker.generate import generate
+from holdfast.worker.interrupt import finish_interrupt
+from holdfast.worker.owned import NotOurs, Stale, Texts
+from holdfast.worker.progress import decide_action
+from holdfast.worker.run import Run
+from holdfast.worker.turn import CallModel, Compact, Fail, Finish, RequireAction, RunCalls
+
+log = structlog.get_logger(__name__)
+
+
+# Before a chat that cannot be run is given back, so that nobody takes it over as fast as it fails.
+GIVE_BACK_SECONDS = 1.0
+
+
+class Runner:
+    def __init__(self, run: Run, turn_ended: Callable[[Run, Texts], None]) -> None:
+        self.run = run
+        self._turn_ended = turn_ended
+        self._work: asyncio.Task[None] | None = None
+        self._executing = False
+        self._chosen_for_turn = -1
+        run.chat.when_moved = self._end_work
+
+    # --- what others may ask ---
+
+    def hint(self, hint: Hint) -> None:
+        """Somebody changed the chat: if our work no longer fits, it ends."""
+        chat = self.run.chat
+        if hint.version <= chat.view.chat.version:
+            # Nothing moved but what people chose, which may be a budget.
+            self.run.budgeted = True
+        chat.hear(hint)
+
+    def gone(self) -> None:
+        """The chat is not ours any more, and no hint said so."""
+        if self.run.chat.owned:
+            self._end_work()
+
+    async def hand_over(self, grace_seconds: float) -> None:
+        """Nothing new is begun; a running call gets its time, everything else ends now."""
+        self.run.stopping = True
+        work = self._work
+        if work is not None and self._executing:
+            await asyncio.wait({work}, timeout=grace_seconds)
+        self._end_work()
+
+    def _end_work(self) -> None:
+        if self._work is not None and not self._work.cancelling():
+            self._work.cancel()
+
+    # --- the loop ---
+
+    async def until_it_rests(self) -> None:
+        """Runs the chat until it is idle, waits for somebody, or is not ours."""
+        chat = self.run.chat
+        try:
+            while chat.owned and chat.view.chat.status in ("running", "interrupting"):
+                if self.run.stopping:
+                    await chat.record(commands.Release())
+                    return
+                await self._once()
+                if chat.turn_ended:
+                    chat.turn_ended = False
+                    self._turn_ended(self.run, chat.known_texts)
+        except (NotOurs, Stale) as error:
+            log.info("chat let go", chat_id=chat.chat_id, reason=str(error))
+        except StoreClosed:
+            log.info("chat let go", chat_id=chat.chat_id, reason="the store is closed")
+        except Exception:
+            log.exception("chat given back", chat_id=chat.chat_id)
+            await self._give_back()
+
+    async def _once(self) -> None:
+        """One action, to its end or until the chat moves under it."""
+        chat = self.run.chat
+        try:
+            if self._chosen_for_turn != chat.view.chat.turn:
+                await self._choose()
+            await self._work_on(self._interrupt() if chat.view.chat.status == "interrupting" else self._act())
+        except (asyncio.CancelledError, Stale):
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise
+            await chat.reload()
+        except (NotOurs, StoreClosed):
+            raise
+        except Exception as error:  # noqa: BLE001 - the border of the turn: it fails, the worker lives
+            await self._fail(error)
+
+    async def _work_on(self, work: Coroutine[Any, Any, None]) -> None:
+        """Awaits the work in a task of its own, which a hint may cancel. It has ended when this returns."""
+        task = self._work = asyncio.create_task(work)
+        try:
+            await task
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        finally:
+            self._work = None
+
+    async def _choose(self) -> None:
+        chat = self.run.chat
+        chosen, budgets = await chat.read(joined(settings(chat.chat_id), caps(chat.chat_id), read=_both))
+        if chosen is None:
+            raise NotOurs("the chat is deleted")
+        said = await chat.read(said_for_chat(chat.chat_id)) if self.run.may_ask else {}
+        self.run.choose(chosen, said)
+        self.run.budgeted = bool(budgets)
+        self._chosen_for_turn = chat.view.chat.turn
+
+    # --- the actions ---
+
+    async def _act(self) -> None:
+        run = self.run
+        match await decide_action(run, run.chat.view):
+            case RunCalls():
+                self._executing = True
+                try:
+                    await execute(run)
+                finally:
+                    self._executing = False
+            case RequireAction():
+                await run.chat.commit(commands.RequireAction())
+            case Compact() as action:
+                await compact(run, action)
+            case Finish(limit=limit):
+                await run.chat.commit(commands.FinishTurn(limit=limit))
+            case Fail(failure=failure):
+                await run.chat.commit(commands.FailTurn(failure=failure))
+            case CallModel(nudge=nudge):
+                await generate(run, nudge=nudge)
+
+    async def _interrupt(self) -> None:
+        await finish_interrupt(self.run)
+
+    async def _fail(self, error: Exception) -> None:
+        """Whatever went wrong is the turn's end, not the chat's."""
+        chat = self.run.chat
+        log.error("turn failed", chat_id=chat.chat_id, exc_info=error)
+        text = error.text if isinstance(error, HoldfastError) else f"{type(error).__name__}: {error}"
+        failure = Failure(
+            kind="internal", message="The turn failed because of a fault in Holdfast.", detail=text
+        )
+        try:
+            await chat.commit(commands.FailTurn(failure=failure))
+        except Stale:
+            await chat.reload()
+
+    async def _give_back(self) -> None:
+        """Not even the turn's end could be recorded: let somebody look at it who has not seen the same."""
+        await asyncio.sleep(GIVE_BACK_SECONDS)
+        try:
+            await self.run.chat.record(commands.Release())
+        except (HoldfastError, NotOurs, Stale) as error:
+            log.error("chat not given back", chat_id=self.run.chat.chat_id, reason=str(error))
+
+
+def _both(chosen: Settings | None, budgets: tuple[Budget, ...]) -> tuple[Settings | None, tuple[Budget, ...]]:
+    return chosen, budgets

@@ -1,0 +1,30 @@
+"""What can be chosen for a worker."""
+
+from holdfast.core.shapes import Record
+from holdfast.providers.backoff import RetryRule
+from holdfast.tools.approval import Rules
+from holdfast.worker.turn import Limits
+
+
+class WorkerSettings(Record, frozen=True, kw_only=True):
+    max_chats: int = 100
+    max_agents: int = 100
+    max_per_user: int = 50
+    lease_seconds: float = 15.0
+    grace_seconds: float = 15.0
+    poll_seconds: float = 1.0
+    # How failed attempts at a model call are repeated.
+    retry: RetryRule = RetryRule()
+    limits: Limits = Limits()
+    rules: Rules = Rules()
+    # A call in flight when the server dies: tell the model that its outcome is unknown, or ask a person.
+    ask_when_uncertain: bool = False
+    # The model for summaries; None: the chat's own.
+    compaction_model: str | None = None
+    compaction_seconds: float = 90.0
+    # The model for titles and summaries of turns; None: the first line, without a call.
+    title_model: str | None = None
+    calls_at_once: int = 8
+    client_tool_seconds: float = 300.0
+    # How long what was cancelled may take to end, before it is given up.
+    cancel_seconds: float = 5.0

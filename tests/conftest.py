@@ -1,0 +1,56 @@
+"""What every test may use: one PostgreSQL server a session, a fresh database a test, patient Hypothesis."""
+
+import os
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from tests import postgres as starter
+from tests.postgres import Databases, Postgres
+from tests.postgres_binaries import PostgresUnavailable
+
+# A deadline fails on a busy machine, not on a bug. CI must give the same answer twice, a person's run may
+# explore.
+settings.register_profile("holdfast", deadline=None, print_blob=True, derandomize="CI" in os.environ)
+settings.load_profile("holdfast")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # an xdist worker joins the session of its controller
+        starter.begin_session()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        starter.end_session()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Databases:
+    """The server that all tests share: make databases on it, never stop it."""
+    try:
+        return starter.shared()
+    except PostgresUnavailable as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture
+def postgres_url(postgres: Databases) -> Iterator[str]:
+    """The address of an empty database of the test's own."""
+    name = f"t_{secrets.token_hex(8)}"
+    yield postgres.create_database(name)
+    postgres.drop_database(name)
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """A running server of the test's own (about two seconds), to restart, stop or kill."""
+    try:
+        server = Postgres()
+        server.start()
+    except PostgresUnavailable as error:
+        pytest.fail(str(error), pytrace=False)
+    yield server
+    server.remove()

@@ -1,0 +1,280 @@
+"""A scripted model provider over real HTTP: it speaks the OpenAI chat and the Anthropic messages format,
+fails in every way a test asks for, refuses what the real ones refuse, and keeps a log of all it was asked.
+
+What it answers, first match: a reply queued for the model (`queue`), a script that the newest user message
+names as `#name` (`script`), the function `answer`, else the steps in the user's message as the demo model
+reads them. A script goes on by the number of answers the history already has, so it survives crashes of
+whoever asks.
+
+As a process: `python -m tests.providers.server --port 0 --log requests.jsonl` prints its address;
+`POST /_queue`, `POST /_script`, `GET /_log` and `POST /_clear` stand for the methods. The log has a line
+when a request comes and another with the same number when it is over.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import msgspec
+
+from tests.providers import anthropic_rules, openai_rules
+from tests.providers.answering import PAGE, Asked, answer
+from tests.providers.demo_replies import reply_for
+from tests.providers.openai_rules import Object, Refused
+from tests.providers.replies import Reply
+from tests.providers.wire import ClientGone, Connection, Incoming
+
+_CHAT = re.compile(r"(?:/([a-z]+))?(?:/v1)?/chat/completions")
+
+
+class ProviderServer:
+    def __init__(
+        self,
+        *,
+        key: str | None = None,
+        models: frozenset[str] | None = None,
+        log: Path | None = None,
+        delay_seconds: float = 0.0,
+    ) -> None:
+        self.log: list[Asked] = []
+        self.url = ""
+        self.answer: Callable[[Asked], Reply | None] | None = None
+        # Pause between the deltas of every reply that names none of its own.
+        self.delay_seconds = delay_seconds
+        self._key = key
+        self._models = models
+        self._log_path = log
+        self._log_file: BinaryIO | None = None
+        self._queues: dict[str, deque[Reply]] = {}
+        self._scripts: dict[str, tuple[Reply, ...]] = {}
+        self._tries: dict[bytes, int] = {}
+        self._server: asyncio.Server | None = None
+        self._open: set[Connection] = set()
+        self.connections = 0
+
+    # Scripts
+
+    def queue(self, *replies: Reply, model: str = "*") -> None:
+        """The next replies to requests for this model, each given once."""
+        self._queues.setdefault(model, deque()).extend(replies)
+
+    def script(self, name: str, *replies: Reply) -> None:
+        self._scripts[name] = replies
+
+    def clear(self) -> None:
+        self._queues.clear()
+        self._scripts.clear()
+        self._tries.clear()
+        self.log.clear()
+
+    def base_url(self, family: str) -> str:
+        """Where a provider of this family seems to live."""
+        return f"{self.url}/{family}" if family in ("anthropic", "deepseek") else f"{self.url}/{family}/v1"
+
+    @property
+    def refusals(self) -> list[str]:
+        """What was wrong with requests: a test of legality expects none."""
+        return [asked.refusal for asked in self.log if asked.refusal is not None]
+
+    # Life
+
+    async def start(self, port: int = 0) -> None:
+        if self._log_path is not None:
+            self._log_file = self._log_path.open("ab", buffering=0)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", port, limit=2**20)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for connection in self._open:
+            connection.abort()
+        async with asyncio.timeout(5):
+            while self._open:  # noqa: ASYNC110 - it lasts a moment, and an event for it would be set a hundred times
+                await asyncio.sleep(0.001)
+        if self._server is not None:
+            await self._server.wait_closed()
+        if self._log_file is not None:
+            self._log_file.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    # Requests
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(reader, writer)
+        self._open.add(connection)
+        self.connections += 1
+        try:
+            while connection.open and (incoming := await connection.request()) is not None:
+                await self._route(connection, incoming)
+        except (ClientGone, ConnectionError):
+            pass
+        finally:
+            self._open.discard(connection)
+            writer.close()
+
+    async def _route(self, connection: Connection, incoming: Incoming) -> None:
+        path = incoming.path.partition("?")[0]
+        if path.startswith("/_"):
+            await self._control(connection, path, incoming.body)
+        elif incoming.method == "POST" and (found := _CHAT.fullmatch(path)):
+            await self._asked(connection, incoming, "openai", found[1] or "compatible")
+        elif incoming.method == "POST" and path.endswith("/v1/messages"):
+            await self._asked(connection, incoming, "anthropic", "anthropic")
+        elif path == "/":
+            await connection.answer(200, PAGE, {"Content-Type": "text/html"})
+        else:
+            await connection.answer(404, b'{"detail":"Not Found"}')
+
+    async def _control(self, connection: Connection, path: str, body: bytes) -> None:
+        match path:
+            case "/_queue":
+                order = msgspec.json.decode(body, type=_Order)
+                self.queue(*order.replies, model=order.name or "*")
+            case "/_script":
+                order = msgspec.json.decode(body, type=_Order)
+                self.script(order.name, *order.replies)
+            case "/_clear":
+                self.clear()
+            case "/_log":
+                await connection.answer(200, msgspec.json.encode(self.log))
+                return
+            case _:
+                await connection.answer(404, b"{}")
+                return
+        await connection.answer(200, b"{}")
+
+    async def _asked(self, connection: Connection, incoming: Incoming, wire: str, family: str) -> None:
+        asked = self._note(incoming, wire, family)
+        try:
+            self._check(asked)
+            reply = self._choose(asked)
+            asked.outcome = "failed" if reply.fault is not None else "answered"
+            await answer(connection, asked, reply, reply.delay_seconds or self.delay_seconds)
+        except Refused as refused:
+            asked.outcome, asked.refusal = "refused", str(refused)
+            await connection.answer(refused.status, msgspec.json.encode(refused.body))
+        except (ClientGone, ConnectionError):
+            asked.outcome = "gone"
+            raise
+        finally:
+            asked.finished_at = time.time()
+            self._write(asked)
+
+    def _note(self, incoming: Incoming, wire: str, family: str) -> Asked:
+        try:
+            body = msgspec.json.decode(incoming.body, type=Object)
+        except msgspec.DecodeError:
+            body = Object()
+        asked = Asked(
+            number=len(self.log),
+            at=time.time(),
+            format=wire,
+            family=family,
+            model=str(body.get("model")),
+            body=body,
+            headers=dict(incoming.headers),
+            raw=incoming.body,
+        )
+        self.log.append(asked)
+        self._write(asked)
+        return asked
+
+    def _write(self, asked: Asked) -> None:
+        if self._log_file is not None:
+            self._log_file.write(msgspec.json.encode(asked) + b"\n")
+
+    def _check(self, asked: Asked) -> None:
+        headers = asked.headers
+        given = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+        if self._key is not None and given != self._key:
+            if asked.format == "anthropic":
+                raise anthropic_rules.refuse("invalid x-api-key", 401, "authentication_error")
+            text = f"Incorrect API key provided: {given[:6]}***{given[-4:]}."
+            raise openai_rules.refuse(asked.family, text, code="invalid_api_key", status=401)
+        if self._models is not None and asked.model not in self._models:
+            if asked.format == "anthropic":
+                raise anthropic_rules.refuse(f"model: {asked.model}", 404, "not_found_error")
+            text = f"The model `{asked.model}` does not exist or you do not have access to it."
+            raise openai_rules.refuse(asked.family, text, code="model_not_found", status=404)
+        if asked.format == "anthropic":
+            anthropic_rules.check(asked.body, headers)
+        else:
+            openai_rules.check(asked.family, asked.body)
+
+    def _choose(self, asked: Asked) -> Reply:
+        for name in (asked.model, "*"):
+            if self._queues.get(name):
+                return self._queues[name].popleft()
+        key = hashlib.sha256(asked.raw).digest()
+        self._tries[key] = self._tries.get(key, 0) + 1
+        said, answered = newest(asked)
+        for name, replies in self._scripts.items():
+            if f"#{name}" in said:
+                return replies[answered] if answered < len(replies) else Reply()
+        if self.answer is not None and (reply := self.answer(asked)) is not None:
+            return reply
+        return reply_for(said, answered, self._tries[key], asked.body)
+
+
+class _Order(msgspec.Struct):
+    replies: tuple[Reply, ...]
+    name: str = ""
+
+
+def newest(asked: Asked) -> tuple[str, int]:
+    """The text of the newest user message that is not a tool result, and how many answers came after it."""
+    answered = 0
+    for message in reversed(asked.body.get("messages", [])):
+        if message["role"] == "assistant":
+            answered += 1
+        if message["role"] == "user" and (text := _text_of(message["content"])):
+            return text, answered
+    return "", answered
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(block["text"] for block in content if block.get("type") == "text")
+
+
+async def _serve(port: int, log: Path | None, delay_seconds: float) -> None:
+    server = ProviderServer(log=log, delay_seconds=delay_seconds)
+    await server.start(port)
+    print(server.url, flush=True)
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await server.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A scripted model provider.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--log", type=Path, help="a file that gets a line of JSON for each request")
+    parser.add_argument("--delay-seconds", type=float, default=0.0, help="the pause between deltas")
+    given = parser.parse_args()
+    try:
+        asyncio.run(_serve(given.port, given.log, given.delay_seconds))
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""What a turn does next, case by case and in the order of the list: a case that stands further up wins over
+everything below it."""
+
+import pytest
+
+from holdfast.chats.view import View
+from holdfast.core.ids import StepId
+from holdfast.core.steps import Step, StepKind, TurnOutcome
+from holdfast.core.usage import Usage
+from holdfast.worker.progress import compactions_in_vain
+from holdfast.worker.repeats import Repeats
+from holdfast.worker.turn import (
+    Action,
+    CallModel,
+    Compact,
+    Fail,
+    Finish,
+    Limits,
+    Progress,
+    RequireAction,
+    RunCalls,
+    is_full,
+    next_action,
+)
+from tests.chats.making import NOW, call, view
+
+GOING_ON = Progress(complete=False)
+COMPLETE = Progress(complete=True)
+ONCE_MORE = Repeats(failures={b"x": 3})
+TOO_OFTEN = Repeats(failures={b"x": 6}, told_of=frozenset({b"x"}))
+# Everything that could be said against going on.
+AGAINST = Progress(complete=True, ended_by_tool=True, repeats=TOO_OFTEN, over_budget=True, context_full=True)
+
+CASES: list[tuple[str, View, Progress, Action]] = [
+    # 1. calls this server executes
+    ("a call may start", view(calls=(call(1),)), AGAINST, RunCalls()),
+    ("a call runs", view(calls=(call(1, "started"), call(2, "waiting"))), AGAINST, RunCalls()),
+    ("one may start, one waits", view(calls=(call(1, "waiting"), call(2))), AGAINST, RunCalls()),
+    # 2. calls that need somebody
+    ("somebody must act", view(calls=(call(1, "waiting"), call(2, "finished"))), AGAINST, RequireAction()),
+    # 4. before 3: a summary would hide that the tool was called
+    ("a tool ended the turn", view(calls=(call(1, "finished"),), compaction="overflow"), AGAINST, Finish()),
+    # 3. a compaction was asked for, or is needed
+    ("a person asked", view(compaction="manual"), COMPLETE, Compact(source="manual")),
+    ("the context overflowed", view(compaction="overflow"), GOING_ON, Compact(source="overflow")),
+    ("it is full", view(), Progress(complete=False, context_full=True), Compact(source="threshold")),
+    ("full at the end", view(), Progress(complete=True, context_full=True), Compact(source="threshold")),
+    (
+        "full, with results",
+        view(calls=(call(1, "finished"),)),
+        Progress(complete=False, context_full=True),
+        Compact(source="threshold"),
+    ),
+    # ... unless it was of no use twice
+    (
+        "asked for in spite of that",
+        view(compaction="manual"),
+        Progress(complete=True, compactions_in_vain=2),
+        Compact(source="manual"),
+    ),
+    # 4. history is complete
+    ("complete", view(), COMPLETE, Finish()),
+    ("complete and over budget", view(), Progress(complete=True, over_budget=True), Finish()),
+    (
+        "full in vain, complete",
+        view(),
+        Progress(complete=True, context_full=True, compactions_in_vain=2),
+        Finish(),
+    ),
+    (
+        "full and over budget, complete",
+        view(),
+        Progress(complete=True, context_full=True, over_budget=True),
+        Finish(),
+    ),
+    ("it was to summarise and no more", view(turn_kind="compaction"), GOING_ON, Finish()),
+    # 7. otherwise
+    ("results wait", view(calls=(call(1, "finished"),)), COMPLETE, CallModel()),
+    ("a user waits", view(), GOING_ON, CallModel()),
+    ("a removed call still runs", view(calls=(call(1, "started", abandoned=True),)), GOING_ON, CallModel()),
+    ("one step is left", view(turn_steps=1199), GOING_ON, CallModel()),
+    ("the same failed again", view(), Progress(complete=False, repeats=ONCE_MORE), CallModel(nudge=True)),
+    ("the model was told", view(), Progress(complete=False, repeats=ONCE_MORE.told()), CallModel()),
+]
+
+
+@pytest.mark.parametrize("name, state, progress, action", CASES, ids=[case[0] for case in CASES])
+def test_the_next_action(name: str, state: View, progress: Progress, action: Action) -> None:
+    assert next_action(state, progress, Limits()) == action
+
+
+# 5. and the failures
+
+LIMITS: list[tuple[str, View, Progress, str]] = [
+    ("step limit", view(turn_steps=1200), Progress(complete=False, repeats=TOO_OFTEN), "step_limit"),
+    ("loop guard", view(), Progress(complete=False, repeats=TOO_OFTEN, over_budget=True), "loop_guard"),
+    ("budget", view(), Progress(complete=False, over_budget=True), "budget_exhausted"),
+    (
+        "budget before a summary",
+        view(),
+        Progress(complete=False, over_budget=True, context_full=True),
+        "budget_exhausted",
+    ),
+    (
+        "budget before one asked for",
+        view(compaction="manual"),
+        Progress(complete=True, over_budget=True),
+        "budget_exhausted",
+    ),
+]
+
+
+@pytest.mark.parametrize("name, state, progress, kind", LIMITS, ids=[case[0] for case in LIMITS])
+def test_a_limit_ends_the_turn(name: str, state: View, progress: Progress, kind: str) -> None:
+    action = next_action(state, progress, Limits())
+    assert isinstance(action, Finish)
+    assert action.limit is not None
+    assert action.limit.kind == kind
+
+
+@pytest.mark.parametrize("state", [view(), view(compaction="overflow")])
+def test_two_summaries_in_vain_fail_the_turn(state: View) -> None:
+    action = next_action(state, Progress(complete=False, context_full=True, compactions_in_vain=2), Limits())
+    assert isinstance(action, Fail)
+    assert action.failure.kind == "context_overflow"
+    assert "larger context" in action.failure.message
+
+
+# The context
+
+
+@pytest.mark.parametrize(
+    "used, limit, threshold, full",
+    [
+        (70, 100, 70, True),
+        (69, 100, 70, False),
+        (0, 100, 0, True),
+        (99, 100, 100, False),
+        (None, 100, 70, False),
+        (70, None, 70, False),
+        (70, 0, 70, False),
+        (10**18, 1, 70, True),
+    ],
+)
+def test_when_a_context_is_full(used: int | None, limit: int | None, threshold: int, full: bool) -> None:
+    assert is_full(used, limit, threshold) is full
+
+
+def step(kind: StepKind, used: int | None = None, outcome: TurnOutcome = "finished") -> Step:
+    usage = Usage(context_used=used, context_limit=100)
+    return Step(
+        id=StepId("s"),
+        turn=1,
+        number=1,
+        kind=kind,
+        usage=usage,
+        started_at=NOW,
+        finished_at=NOW,
+        outcome=outcome,
+    )
+
+
+FULL, FREE, SUMMARY = step("model", 80), step("model", 20), step("compaction")
+
+
+@pytest.mark.parametrize(
+    "steps, in_vain",
+    [
+        ([], 0),
+        ([FULL, FULL], 0),
+        ([SUMMARY], 1),
+        ([SUMMARY, SUMMARY], 2),
+        ([FULL, SUMMARY, FULL], 1),
+        ([FULL, SUMMARY, FULL, SUMMARY, FULL], 2),
+        ([FULL, SUMMARY, FULL, SUMMARY, FREE], 0),
+        ([SUMMARY, FREE, FULL], 0),
+        ([SUMMARY, FREE, FULL, SUMMARY], 1),
+        # A step that says nothing of its context proves nothing against the summary.
+        ([SUMMARY, step("model")], 0),
+        ([step("compaction", outcome="failed"), step("compaction", outcome="interrupted")], 0),
+        ([SUMMARY, step("model", 80, "failed"), FREE], 0),
+    ],
+)
+def test_summaries_in_vain(steps: list[Step], in_vain: int) -> None:
+    assert compactions_in_vain(steps, 70) == in_vain
