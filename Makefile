@@ -68,6 +68,6 @@ lock: ## Renew the lock after a change to pyproject.toml; UPGRADE=1 takes the ne
 
 .PHONY: clean
 clean: ## Remove the environment, caches and built files
-	@rm -rf .venv .setup.lock build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .venv-bench .setup.lock build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 	@echo '==> clean'

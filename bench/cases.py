@@ -22,8 +22,8 @@ class Against:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """Reached when the ratio to `entry` (the best of them, if there are several) is at least, or at most, so
-    much; without an entry, when the CPU seconds per thousand are at most so much."""
+    """Reached when the ratio to each of `entries` is at least, or at most, so much; without entries, when
+    the figure itself is."""
 
     words: str
     entries: tuple[str, ...] = ()
@@ -57,7 +57,8 @@ class Case:
 
     @property
     def title(self) -> str:
-        return f"{self.workload} {self.engine} {self.entries[-1].what}"
+        whats = {entry.what for entry in self.entries}
+        return " ".join([self.workload, self.engine, *(whats if len(whats) == 1 else ())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

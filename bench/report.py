@@ -45,10 +45,10 @@ def to_table(report: Report) -> str:
     machine = report.machine
     processor = f"{machine.processors} processors ({machine.processor})"
     head = [
-        f"{machine.system}, {processor}, {machine.memory_gb:g} GB, {machine.disk}; load {machine.load:.1f} before",
+        f"{machine.system}, {processor}, {machine.memory_gb:g} GB, {machine.disk}, load {machine.load:.1f}",
         ", ".join(f"{name} {version}" for name, version in report.versions.items()),
-        f"Event loop of all: {report.loop}. Medians of {report.rounds} rounds, in each of which all had their turn.",
-        "A second's worth: steps (W1, W5) or transitions (store). CPU: the contender's process; server: PostgreSQL.",
+        f"Medians of {report.rounds} rounds, in each of which all had their turn. Event loop: {report.loop}.",
+        "Counted are steps, in store transitions. CPU is the contender's, server is PostgreSQL's for it.",
         "",
     ]
     rows = [HEADER, *(_row(line) for line in report.lines)]

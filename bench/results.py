@@ -92,7 +92,8 @@ def _aim(goal: Goal, rounds: Sequence[Figures], others: Mapping[str, Sequence[Fi
         found = [ratios for entry in goal.entries if (ratios := _ratios(goal.figure, rounds, others[entry]))]
         if len(found) < len(goal.entries):
             return None
-        value = min(median(ratios) for ratios in found)
+        hardest = min if goal.at_least is not None else max
+        value = hardest(median(ratios) for ratios in found)
     reached = (goal.at_least is None or value >= goal.at_least) and (
         goal.at_most is None or value <= goal.at_most
     )

@@ -31,7 +31,10 @@ def _case(workload: str, engine: Engine, chats: int, scale: Scale) -> Case:
     peers = PEERS if scale.peers else ()
 
     def entry(
-        contender: Contender, turns: dict[int, int], **more: tuple[Against, ...] | tuple[Goal, ...]
+        contender: Contender,
+        turns: dict[int, int],
+        against: tuple[Against, ...] = (),
+        goals: tuple[Goal, ...] = (),
     ) -> Entry:
         return Entry(
             name=contender.name,
@@ -41,7 +44,8 @@ def _case(workload: str, engine: Engine, chats: int, scale: Scale) -> Case:
             at_once=chats,
             each=scale.some(turns.get(chats, 1)),
             http=http and contender.name != "floor",
-            **more,  # type: ignore[arg-type]
+            against=against,
+            goals=goals,
         )
 
     ours = entry(

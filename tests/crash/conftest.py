@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.worker.settings import WorkerSettings
-from tests.crash.stage import Stage, a_stage
-
-# On PostgreSQL a dead worker's chats wait for the end of its lease.
-SETTINGS = WorkerSettings(lease_seconds=3.0, poll_seconds=0.3)
+from tests.crash.stage import QUICK, Stage, a_stage
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -20,5 +16,5 @@ def database(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def stage(database: str, tmp_path: Path) -> AsyncGenerator[Stage]:
-    async with a_stage(tmp_path, database, SETTINGS) as stage:
+    async with a_stage(tmp_path, database, QUICK) as stage:
         yield stage

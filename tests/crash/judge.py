@@ -6,15 +6,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from holdfast.chats import synthetic
-from holdfast.chats.commands import Create, Edit, Interrupt, Promote, Send
+from holdfast.chats.commands import (
+    Create,
+    Decide,
+    DeleteQueued,
+    Edit,
+    Interrupt,
+    PeopleCommand,
+    Promote,
+    Send,
+)
 from holdfast.chats.view import Call
 from holdfast.core.ids import CallId, ChatId
 from holdfast.core.messages import Message
 from holdfast.core.parts import Text, ToolCall, ToolResult
+from tests.crash.clients import CLIENT_TOOL, Asked
 from tests.crash.ledger import Line
 from tests.crash.orders import Dump
 from tests.crash.scripts import is_whole, tag_of
-from tests.crash.stage import CLIENT_TOOL, Asked, Stage
+from tests.crash.stage import Stage
 from tests.crash.summaries import first_tag
 
 NOTHING: frozenset[str] = frozenset()
@@ -33,7 +43,8 @@ async def judge(stage: Stage, scripted_failures: frozenset[str] = NOTHING) -> li
             *whole(dump),
             *counted(dump),
         ]
-        about += once_each(dump, [line for line in lines if line.chat_id == dump.chat.id])
+        own_lines = [line for line in lines if line.chat_id == dump.chat.id]
+        about += once_each(dump, own_lines, repeated(stage.log))
         found += [f"chat {dump.chat.id}: {text}" for text in about]
     found += kept(stage.log, dumps)
     found += in_order(stage.log, dumps)
@@ -128,7 +139,16 @@ def counted(dump: Dump) -> Iterator[str]:
 # --- calls and their effects ---
 
 
-def once_each(dump: Dump, lines: Sequence[Line]) -> Iterator[str]:
+def repeated(log: Sequence[Asked]) -> Counter[CallId]:
+    """How often a person said that a call whose outcome is unknown is to be run again."""
+    return Counter(
+        asked.command.call_id
+        for asked in log
+        if isinstance(asked.command, Decide) and asked.command.verdict == "retry" and asked.succeeded
+    )
+
+
+def once_each(dump: Dump, lines: Sequence[Line], again: Counter[CallId]) -> Iterator[str]:
     results = {
         part.call_id: part
         for message in dump.messages
@@ -142,17 +162,18 @@ def once_each(dump: Dump, lines: Sequence[Line]) -> Iterator[str]:
             yield f"I-5: call {call.call_id} ({call.name}) is {call.state}, result {result}"
         elif not call.abandoned and (call.outcome, call.output) != (result.outcome, result.output):
             yield f"call {call.call_id}: its row says {call.outcome}, its result {result.outcome}"
-        for text in _effects_of(call, effects) if call.name != CLIENT_TOOL.name else ():
-            yield f"I-4: call {call.call_id} ({call.name}, {call.outcome}, run {call.run}) {text}"
+        if call.name != CLIENT_TOOL.name:
+            for text in _effects_of(call, effects, 1 + again[call.call_id]):
+                yield f"I-4: call {call.call_id} ({call.name}, {call.outcome}, run {call.run}) {text}"
         yield from _nothing_after_the_end(call, lines)
 
 
-def _effects_of(call: Call, effects: Sequence[Line]) -> Iterator[str]:
+def _effects_of(call: Call, effects: Sequence[Line], allowed: int) -> Iterator[str]:
     output, receipts = str(call.output), [line.receipt for line in effects]
     if call.effect == "unsafe":
-        if len(effects) > 1 or call.run > 1:
+        if len(effects) > allowed or call.run > allowed:
             yield f"took effect {len(effects)} times"
-        if call.outcome == "succeeded" and output != synthetic.DONE and len(effects) != 1:
+        if call.outcome == "succeeded" and output != synthetic.DONE and not 1 <= len(effects) <= allowed:
             yield f"succeeded with {len(effects)} effects"
     if len({line.run for line in effects}) != len(effects) or len(effects) > call.run:
         yield f"has {len(effects)} effects in {call.run} runs"
@@ -186,7 +207,7 @@ def recorded(lines: Sequence[Line], dumps: Mapping[ChatId, Dump]) -> Iterator[st
 
 
 def kept(log: Sequence[Asked], dumps: Mapping[ChatId, Dump]) -> Iterator[str]:
-    """I-1, I-2: every message is in one place once. An edit may have cleared those that waited."""
+    """I-1, I-2: every message is in one place once, unless it was deleted or an edit cleared the queue."""
     places = Counter[str]()
     for dump in dumps.values():
         said = [message for message in dump.messages if message.role == "user"]
@@ -196,15 +217,24 @@ def kept(log: Sequence[Asked], dumps: Mapping[ChatId, Dump]) -> Iterator[str]:
         if not isinstance(asked.command, (Create, Send, Edit)):
             continue
         tag = tag_of(asked.command.parts)
-        if asked.answer is None or asked.answer.refusal is not None:
-            if places[tag] and asked.answer is not None:
-                yield f"I-1: {tag} was refused and is there"
-            continue
-        cleared = any(
-            isinstance(later.command, Edit) and later.chat_id == asked.chat_id for later in log[number + 1 :]
-        )
-        if places[tag] != 1 and not (cleared and places[tag] == 0):
+        if places[tag] not in _expected(asked, log[number + 1 :]):
             yield f"I-1: {tag} ({asked.command.kind}, asked {asked.tries} times) is there {places[tag]} times"
+
+
+def _expected(asked: Asked, later: Sequence[Asked]) -> tuple[int, ...]:
+    """How often the message of a request may be found."""
+    if not asked.succeeded:
+        return (0,)
+    assert asked.answer is not None
+    assert asked.answer.told is not None
+    item_id = asked.answer.told.item_id
+    if any(
+        isinstance(other.command, DeleteQueued) and other.command.item_id == item_id and other.succeeded
+        for other in later
+    ):
+        return (0,)
+    cleared = any(isinstance(other.command, Edit) and other.chat_id == asked.chat_id for other in later)
+    return (0, 1) if cleared else (1,)
 
 
 def in_order(log: Sequence[Asked], dumps: Mapping[ChatId, Dump]) -> Iterator[str]:
@@ -238,12 +268,18 @@ def asked_for(stage: Stage, dumps: Mapping[ChatId, Dump]) -> Iterator[str]:
         tags = {tag_of(message.parts) for message in dump.messages}
         made = sum(requests[tag] for tag in tags if tag)
         disturbed = len(stage.kills) + sum(
-            asked.chat_id == chat_id and (isinstance(asked.command, (Interrupt, Edit)) or _interrupts(asked))
-            for asked in stage.log
+            asked.chat_id == chat_id and _interrupts(asked.command) for asked in stage.log
         )
         if made > len(dump.steps) + disturbed:
             yield f"I-10: chat {chat_id}: {made} requests, {len(dump.steps)} steps, {disturbed} disturbances"
 
 
-def _interrupts(asked: Asked) -> bool:
-    return isinstance(asked.command, Send) and asked.command.busy == "interrupt"
+def _interrupts(command: PeopleCommand) -> bool:
+    """Whether a model call may be broken off by it."""
+    match command:
+        case Interrupt() | Edit() | Promote():
+            return True
+        case Send(busy=busy):
+            return busy == "interrupt"
+        case _:
+            return False

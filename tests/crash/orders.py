@@ -1,8 +1,6 @@
 """What a driver and a victim say to each other: a line of JSON each. An order is either a command for the
 chat, which the victim commits before it answers, or a question about itself."""
 
-from typing import Literal
-
 import msgspec
 
 from holdfast.chats import commands
@@ -30,11 +28,9 @@ PERSONS: dict[str, type[commands.PeopleCommand]] = {
         commands.SubmitResults,
         commands.Decide,
         commands.Compact,
-        commands.RetryTurn,
         commands.Edit,
     )
 }
-Question = Literal["arm", "chats", "dump", "counts", "watch", "work", "leave"]
 
 
 class Setup(Record, frozen=True, kw_only=True):

@@ -39,6 +39,16 @@ async def queued(stage: Stage, chance: Random) -> None:
         await stage.send(chat_id, message(script), model=chance.choice((None, *MODELS)))
 
 
+async def rearranged(stage: Stage, chance: Random) -> None:
+    """Of three that wait, one is deleted and the last is sent now."""
+    chat_id, _ = await _begin(stage, chance, call("look", after=chance.uniform(0.3, 0.8)))
+    waiting = [(await stage.send(chat_id, message(call("pay")))).told for _ in range(3)]
+    items = [told.item_id for told in waiting if told is not None and told.item_id is not None]
+    if len(items) == 3:
+        await stage.delete_queued(chat_id, items[1])
+        await stage.promote(chat_id, items[2])
+
+
 async def interrupted(stage: Stage, chance: Random) -> None:
     """While it streams or while tools run, by a bare interrupt or by a message."""
     script = chance.choice((slowly(1.5), five(chance, 1.5)))
@@ -103,6 +113,7 @@ PLAYS: tuple[Play, ...] = (
     steps,
     batch,
     queued,
+    rearranged,
     interrupted,
     steered,
     edited,
@@ -125,5 +136,12 @@ def a_call(chance: Random, tool: str, longest: float = 0.4) -> str:
 
 
 async def _begin(stage: Stage, chance: Random, *script: str) -> tuple[ChatId, MessageId]:
-    """A new chat with this script."""
-    return await stage.created(message(*script), chance.choice(tuple(MODELS)))
+    """A chat with this script: a new one, or one of an earlier play."""
+    model = chance.choice(tuple(MODELS))
+    if not stage.rested or chance.random() < 0.6:
+        return await stage.created(message(*script), model)
+    chat_id = stage.rested.pop(chance.randrange(len(stage.rested)))
+    told = (await stage.send(chat_id, message(*script), model=model)).told
+    assert told is not None
+    assert told.message_id is not None
+    return chat_id, told.message_id

@@ -31,37 +31,34 @@ class Rounds:
         stage = self._stage
         killed = len(stage.kills)
         victim = self._victim or await stage.start()
-        acting = asyncio.gather(*(play(stage, self._chance) for play in plays))
+        acting = asyncio.gather(*(play(stage, Random(self._chance.random())) for play in plays))
         try:
-            for number, death in enumerate(deaths):
-                if number:
-                    victim = await stage.begin(death if isinstance(death, Point) else None)
-                    introducing = asyncio.create_task(self._introduce(victim))
-                elif isinstance(death, Point):
-                    await victim.ask("arm", death)
-                    introducing = None
-                else:
-                    introducing = None
-                died = await self._strike(victim, death, acting)
-                if introducing is not None:
-                    await introducing
-                if not died:
-                    await victim.ask("arm", None)
-                    break
-            else:
-                victim = await stage.start()
-            self._victim = victim
+            self._victim = await self._kill(victim, deaths, acting)
             await acting
         finally:
             acting.cancel()
-        await stage.settle()
-        assert (found := await judge(stage)) == [], "\n".join(["", *self.story(), *found])
+        stage.rested = list(await stage.settle())
+        found = await judge(stage)
+        assert found == [], "\n".join(["", *(f"killed: {how}" for how in stage.kills), *found])
         return len(stage.kills) - killed
 
-    def story(self) -> list[str]:
-        return [f"killed: {kill.how}" for kill in self._stage.kills]
+    async def _kill(self, victim: Handle, deaths: Sequence[Death], acting: Awaitable[object]) -> Handle:
+        """One after another; the victim that is left in the end."""
+        for number, death in enumerate(deaths):
+            if number:
+                victim = await self._stage.begin(death if isinstance(death, Point) else None)
+            elif isinstance(death, Point):
+                await victim.ask("arm", death)
+            introducing = asyncio.create_task(self._introduce(victim))
+            died = await self._strike(victim, death, acting)
+            await introducing
+            if not died:
+                await victim.ask("arm", None)
+                return victim
+        return await self._stage.start()
 
     async def _introduce(self, victim: Handle) -> None:
+        """Clients talk to it as soon as it is ready, if it ever is."""
         try:
             await victim.ready()
         except Died:
@@ -75,28 +72,27 @@ class Rounds:
             return True
         dying = asyncio.create_task(self._stage.dead(victim, death.words))
         quiet = asyncio.create_task(self._quiet(acting))
-        await asyncio.wait({dying, quiet}, return_when=asyncio.FIRST_COMPLETED)
-        late = quiet if dying.done() else dying
-        late.cancel()
-        await asyncio.wait({late})
-        if dying.done() and not dying.cancelled():
-            dying.result()
-            return True
-        quiet.result()
-        return False
+        done, late = await asyncio.wait({dying, quiet}, return_when=asyncio.FIRST_COMPLETED)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
+        for task in done:
+            task.result()
+        return dying in done
 
     async def _quiet(self, acting: Awaitable[object]) -> None:
         await asyncio.shield(acting)
         await self._stage.settle()
 
 
-def seeded(name: str) -> tuple[str, Random]:
-    """A seed to print, and the chance that follows from it. The environment may say which."""
+def seeded(name: str) -> Random:
+    """What follows from a seed, which is printed. The environment may say which."""
     seed = os.environ.get(SEED_VARIABLE) or (
         "0" if "CI" in os.environ else str(SystemRandom().randrange(10**6))
     )
     print(f"{SEED_VARIABLE}={seed} ({name})")
-    return seed, Random(f"{name} {seed}")
+    return Random(f"{name} {seed}")
 
 
 def random_plays(chance: Random) -> list[Play]:

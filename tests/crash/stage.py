@@ -1,86 +1,51 @@
-"""A stage: one database, one scripted provider, one ledger, and the victims that come and go on it. What
-clients ask is asked again, under the same key, when a victim dies before it has answered; the log of it is
-what the judge believes."""
+"""A stage: one database, one scripted provider, one ledger, and the victims that come and go on it."""
 
 import asyncio
 import os
-import time
-from collections.abc import AsyncGenerator, Callable, Coroutine
+import signal
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+import asyncpg
 from msgspec.structs import replace
 
-from holdfast.chats.commands import (
-    CallResult,
-    Compact,
-    Create,
-    Decide,
-    Edit,
-    Interrupt,
-    PeopleCommand,
-    RetryTurn,
-    Send,
-    SubmitResults,
-)
-from holdfast.core.calls import Verdict
-from holdfast.core.chats import Chat, ClientTool, Settings
-from holdfast.core.ids import CallId, ChatId, MessageId
-from holdfast.core.messages import Busy
-from holdfast.core.parts import Text
-from holdfast.store.open import open_store
+from holdfast.core.ids import ChatId
+from holdfast.store.open import FILE_NAME, is_postgres, open_store
 from holdfast.worker.settings import WorkerSettings
-from tests.crash.handle import Died, Handle
+from tests.crash.clients import SETTLE_SECONDS, Clients
+from tests.crash.handle import Handle
 from tests.crash.ledger import Ledger
-from tests.crash.orders import USER, Answer, Dump, Setup
+from tests.crash.orders import Setup
 from tests.crash.points import Point
 from tests.crash.summaries import around_summaries
 from tests.providers.server import ProviderServer
 
-# After the last fault everything settles within 60 s; times four.
-SETTLE_SECONDS = 240.0
-CLIENT_TOOL = ClientTool(
-    name="client_look", description="Looks at the caller's side.", input_schema={"type": "object"}
+# On PostgreSQL a dead worker's chats wait for the end of its lease.
+QUICK = WorkerSettings(lease_seconds=3.0, poll_seconds=0.3)
+# What may be left of a victim has so long to go; times four.
+LEFT_SECONDS = 120.0
+OTHER_SESSIONS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 )
 
 
-@dataclass
-class Asked:
-    """One request of a client, as it was asked and answered."""
-
-    chat_id: ChatId | None
-    command: PeopleCommand
-    key: str
-    # How often it was sent; all but the last time without an answer.
-    tries: int = 0
-    answer: Answer | None = None
-
-
-@dataclass
-class Kill:
-    """A victim's end, and what was known about the moment."""
-
-    how: str
-    at: float = field(default_factory=time.time)
-
-
-class Stage:
+class Stage(Clients):
     def __init__(
         self, directory: Path, database: str, provider: ProviderServer, settings: WorkerSettings
     ) -> None:
-        self.directory = directory
+        super().__init__()
         self.provider = provider
         self.ledger = Ledger(directory / "ledger.jsonl")
-        self.log: list[Asked] = []
-        self.kills: list[Kill] = []
-        self.starts = 0
-        self._pipe = os.pipe()
+        # How victims came to their ends, in words.
+        self.kills: list[str] = []
+        # Chats of earlier plays that rest, for others to go on with.
+        self.rested: list[ChatId] = []
+        self._directory = directory
         self._handles: list[Handle] = []
-        self._present: Handle | None = None
-        self._there = asyncio.Condition()
-        self._tasks: set[asyncio.Task[Answer]] = set()
+        # Kept open by victims and all that they start: its end comes when the last of them is gone.
+        self._pipe = os.pipe()
+        os.set_blocking(self._pipe[0], False)
         self._setup = Setup(
             database=database,
             data=str(directory / "data"),
@@ -95,30 +60,24 @@ class Stage:
 
     async def begin(self, point: Point | None = None, *, working: bool = True) -> Handle:
         """A victim that is starting."""
-        self.starts += 1
-        log = self.directory / f"victim-{self.starts}.log"
+        log = self._directory / f"victim-{len(self._handles)}.log"
         handle = await Handle.begin(replace(self._setup, point=point, working=working), log)
         self._handles.append(handle)
         return handle
 
     async def start(self, point: Point | None = None, *, working: bool = True) -> Handle:
-        """A victim that is ready, and the one that clients talk to from now on."""
+        """A victim that is ready, and whom clients talk to from now on."""
         handle = await self.begin(point, working=working)
         await handle.ready()
         await self.present(handle)
         return handle
 
-    async def present(self, handle: Handle) -> None:
-        async with self._there:
-            self._present = handle
-            self._there.notify_all()
-
     async def dead(self, handle: Handle, how: str) -> None:
         """Waits for the end of a victim that was to be killed."""
         async with asyncio.timeout(SETTLE_SECONDS):
             code = await handle.gone()
-        assert code == -9, f"the victim ended by itself ({code}) at {how}:\n{handle.log()}"
-        self.kills.append(Kill(how))
+        assert code == -signal.SIGKILL, f"the victim ended by itself ({code}) at {how}:\n{handle.log()}"
+        self.kills.append(how)
 
     async def kill(self, handle: Handle, how: str = "killed by the driver") -> None:
         handle.kill()
@@ -126,7 +85,7 @@ class Stage:
 
     def disturbed(self, how: str) -> None:
         """A victim lost its work without dying: that too may cost a request."""
-        self.kills.append(Kill(how))
+        self.kills.append(how)
 
     async def leave_victims(self) -> None:
         """All victims stop as servers do."""
@@ -136,24 +95,38 @@ class Stage:
                 assert code == 0, f"the victim did not stop well ({code}):\n{handle.log()}"
 
     async def leave(self) -> None:
-        """The end of the play: nothing is left of anybody."""
+        """The end of the play. I-11: nothing is left of anybody."""
         await self.leave_victims()
         os.close(self._pipe[1])
         self._pipe = (self._pipe[0], -1)
-        # The end of the file comes when the last descendant of any victim is gone.
-        async with asyncio.timeout(120):
-            left = await asyncio.to_thread(os.read, self._pipe[0], 1)
-        assert left == b""
+        await self.until(self._all_gone, LEFT_SECONDS)
+        if is_postgres(self._setup.database):
+            await self._no_session_left()
+        else:
+            files = await asyncio.to_thread(os.listdir, self._setup.data)
+            assert set(files) == {FILE_NAME, f"{FILE_NAME}.lock"}
 
-    def clear(self) -> None:
+    def _all_gone(self) -> bool:
+        try:
+            return os.read(self._pipe[0], 1) == b""
+        except BlockingIOError:
+            return False
+
+    async def _no_session_left(self) -> None:
+        connection = await asyncpg.connect(self._setup.database)
+        try:
+            async with asyncio.timeout(LEFT_SECONDS):
+                while await connection.fetchval(OTHER_SESSIONS):  # noqa: ASYNC110 - the server ends them
+                    await asyncio.sleep(0.1)
+        finally:
+            await connection.close()
+
+    async def close(self) -> None:
+        """Whatever happened, nobody stays."""
+        self.stop()
         for handle in self._handles:
             handle.thaw()
             handle.kill()
-
-    async def close(self) -> None:
-        self.clear()
-        for task in self._tasks:
-            task.cancel()
         for handle in self._handles:
             with suppress(TimeoutError):
                 async with asyncio.timeout(60):
@@ -162,85 +135,7 @@ class Stage:
             if fd >= 0:
                 os.close(fd)
 
-    # --- clients ---
-
-    async def ask(self, command: PeopleCommand, chat_id: ChatId | None = None) -> Answer:
-        """Asked until it is answered."""
-        asked = Asked(chat_id, command, key=f"key-{len(self.log)}")
-        self.log.append(asked)
-        while asked.answer is None:
-            asked.tries += 1
-            asked.answer = await self._once(command.kind, command, chat_id=chat_id, key=asked.key)
-        return asked.answer
-
-    async def question(self, kind: str, command: object = None) -> Answer:
-        while (answer := await self._once(kind, command)) is None:
-            pass
-        return answer
-
-    async def _once(self, kind: str, command: object, **more: Any) -> Answer | None:
-        """None: the victim died, and another is there to be asked."""
-        async with self._there:
-            await self._there.wait_for(lambda: self._present is not None)
-            handle = self._present
-        assert handle is not None
-        try:
-            return await handle.ask(kind, command, **more)
-        except Died:
-            async with self._there, asyncio.timeout(SETTLE_SECONDS):
-                await self._there.wait_for(lambda: self._present is not handle)
-            return None
-
-    async def create(self, text: str, model: str = "plain") -> ChatId:
-        return (await self.created(text, model))[0]
-
-    async def created(self, text: str, model: str = "plain") -> tuple[ChatId, MessageId]:
-        """A new chat and its first message."""
-        settings = Settings(model=model, client_tools=(CLIENT_TOOL,))
-        told = (await self.ask(Create(owner_id=USER, settings=settings, parts=(Text(text=text),)))).told
-        assert told is not None
-        assert told.message_id is not None
-        return told.chat_id, told.message_id
-
-    async def send(
-        self, chat_id: ChatId, text: str, busy: Busy = "queue", model: str | None = None
-    ) -> Answer:
-        parts = (Text(text=text),)
-        return await self.ask(Send(parts=parts, busy=busy, model=model, created_by=USER), chat_id)
-
-    async def edit(self, chat_id: ChatId, message_id: MessageId, text: str) -> Answer:
-        parts = (Text(text=text),)
-        return await self.ask(Edit(message_id=message_id, parts=parts, created_by=USER), chat_id)
-
-    async def interrupt(self, chat_id: ChatId) -> Answer:
-        return await self.ask(Interrupt(), chat_id)
-
-    async def compact(self, chat_id: ChatId) -> Answer:
-        return await self.ask(Compact(), chat_id)
-
-    async def retry(self, chat_id: ChatId) -> Answer:
-        return await self.ask(RetryTurn(), chat_id)
-
-    async def decide(self, chat_id: ChatId, call_id: CallId, verdict: Verdict) -> Answer:
-        return await self.ask(Decide(call_id=call_id, verdict=verdict, user_id=USER), chat_id)
-
-    async def submit(self, chat_id: ChatId, call_id: CallId, output: str) -> Answer:
-        return await self.ask(SubmitResults(results=(CallResult(call_id=call_id, output=output),)), chat_id)
-
     # --- what is so ---
-
-    def open_gate(self) -> None:
-        """Calls that wait for it go on."""
-        self.ledger.gate.touch()
-
-    async def chats(self) -> dict[ChatId, Chat]:
-        return {chat.id: chat for chat in (await self.question("chats")).chats}
-
-    async def dumps(self) -> dict[ChatId, Dump]:
-        return {dump.chat.id: dump for dump in (await self.question("dump")).dumps}
-
-    async def dump(self, chat_id: ChatId) -> Dump:
-        return (await self.dumps())[chat_id]
 
     async def check(self) -> list[str]:
         """What is wrong with the database, seen from outside and beside a server that is at work."""
@@ -257,38 +152,9 @@ class Stage:
             while not holds():  # noqa: ASYNC110 - what is waited for happens in other processes
                 await asyncio.sleep(0.01)
 
-    def later(self, asking: Coroutine[Any, Any, Answer]) -> asyncio.Task[Answer]:
-        """Asked beside whatever else happens."""
-        task = asyncio.create_task(asking)
-        self._tasks.add(task)
-        return task
-
-    async def until_chat(self, chat_id: ChatId, holds: Callable[[Chat], bool]) -> Chat:
-        async with asyncio.timeout(SETTLE_SECONDS):
-            while not holds(chat := (await self.chats())[chat_id]):  # noqa: ASYNC110 - as above
-                await asyncio.sleep(0.02)
-        return chat
-
-    async def settle(self) -> dict[ChatId, Chat]:
-        """Waits until no chat is busy; whoever is asked something answers."""
-        async with asyncio.timeout(SETTLE_SECONDS):
-            while True:
-                chats = await self.chats()
-                if all(chat.status in ("idle", "error") for chat in chats.values()):
-                    return chats
-                for chat in chats.values():
-                    await self._act(chat)
-                await asyncio.sleep(0.03)
-
-    async def _act(self, chat: Chat) -> None:
-        for call in chat.action.calls if chat.action else ():
-            match call.kind:
-                case "approval":
-                    await self.decide(chat.id, call.call_id, "approve")
-                case "uncertain":
-                    await self.decide(chat.id, call.call_id, "done")
-                case _:
-                    await self.submit(chat.id, call.call_id, "seen")
+    def open_gate(self) -> None:
+        """Calls that wait for it go on."""
+        self.ledger.gate.touch()
 
     def asked_of(self, text: str) -> int:
         """How many requests the provider got whose messages have this text."""

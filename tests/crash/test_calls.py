@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.chats.synthetic import EXPIRED, UNCERTAIN
 from holdfast.core.chats import Chat
 from holdfast.core.ids import CallId, ChatId
 from holdfast.core.parts import ToolResult
-from holdfast.worker.settings import WorkerSettings
 from tests.crash.judge import judge
 from tests.crash.orders import Dump
 from tests.crash.points import Point
 from tests.crash.scripts import call, calls, message, one
-from tests.crash.stage import Stage, a_stage
+from tests.crash.stage import QUICK, Stage, a_stage
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600)]
 
@@ -119,7 +119,7 @@ async def test_f44_who_is_waited_for_is_waited_for_after_a_restart(stage: Stage)
 
 
 async def test_f44_a_deadline_passes_while_nobody_is_there(database: str, tmp_path: Path) -> None:
-    settings = WorkerSettings(lease_seconds=3.0, poll_seconds=0.3, client_tool_seconds=1.0)
+    settings = replace(QUICK, client_tool_seconds=1.0)
     async with a_stage(tmp_path, database, settings) as stage:
         point = Point(name="after require_action")
         victim = await stage.start(point)

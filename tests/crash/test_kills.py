@@ -1,13 +1,16 @@
 """Kills with SIGKILL at named points and at random times, on both engines; afterwards every invariant holds.
 A run is repeated with HOLDFAST_CRASH_SEED set to what it printed."""
 
+from pathlib import Path
+
 import pytest
+from msgspec.structs import replace
 
 from tests.crash import plays
 from tests.crash.plays import Play
 from tests.crash.points import Point
 from tests.crash.rounds import Rounds, random_deaths, random_plays, seeded
-from tests.crash.stage import Stage
+from tests.crash.stage import QUICK, Stage, a_stage
 
 # Each named point with a play that reaches it. The first ones are killed at in every run of the suite.
 NAMED: tuple[tuple[str, int, Play], ...] = (
@@ -53,22 +56,27 @@ NAMED: tuple[tuple[str, int, Play], ...] = (
     ("after note_retry", 1, plays.failing),
     ("before acquire", 2, plays.batch),
     ("after acquire", 1, plays.batch),
+    ("inside promote", 1, plays.rearranged),
+    ("after delete_queued", 1, plays.rearranged),
 )
 POINTS = tuple(Point(name=name, count=count) for name, count, _ in NAMED)
 
 
 async def kill_at(stage: Stage, named: tuple[tuple[str, int, Play], ...], name: str) -> None:
-    _, chance = seeded(name)
+    chance = seeded(name)
     rounds = Rounds(stage, chance)
     for point, count, play in named:
-        others = [chance.choice(plays.PLAYS)]
-        killed = await rounds.play([play, *others], [Point(name=point, count=count)])
-        assert killed == 1, f"the point {point} #{count} was not reached"
+        for _ in range(3):
+            # On a busy machine a play may come too late for its point.
+            if await rounds.play([play, chance.choice(plays.PLAYS)], [Point(name=point, count=count)]):
+                break
+        else:
+            pytest.fail(f"the point {point} #{count} was not reached")
     await stage.leave()
 
 
 async def kill_at_random(stage: Stage, kills: int, name: str) -> None:
-    _, chance = seeded(name)
+    chance = seeded(name)
     rounds = Rounds(stage, chance)
     while kills > 0:
         deaths = random_deaths(chance, POINTS)[:kills]
@@ -92,13 +100,25 @@ async def test_eight_kills_at_random_times(stage: Stage, part: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", range(4))
 async def test_kills_at_all_named_points(stage: Stage, part: int) -> None:
-    await kill_at(stage, NAMED[part * 7 : part * 7 + 7], f"all named {part}")
+    await kill_at(stage, NAMED[part * 11 : part * 11 + 11], f"all named {part}")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("part", range(16))
+@pytest.mark.parametrize("part", range(12))
 async def test_kills_at_many_random_times(stage: Stage, part: int) -> None:
     await kill_at_random(stage, 10, f"many random {part}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("part", range(4))
+async def test_kills_where_people_are_asked_what_became_of_it(
+    database: str, tmp_path: Path, part: int
+) -> None:
+    """The policy that asks: done, skipped or run again, as somebody says."""
+    settings = replace(QUICK, ask_when_uncertain=True)
+    async with a_stage(tmp_path, database, settings) as stage:
+        await kill_at_random(stage, 10, f"asked {part}")

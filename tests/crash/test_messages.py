@@ -3,17 +3,17 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.core.ids import ChatId
 from holdfast.core.messages import Busy
 from holdfast.providers.backoff import RetryRule
-from holdfast.worker.settings import WorkerSettings
 from tests.crash.handle import Handle
 from tests.crash.judge import judge
 from tests.crash.orders import Dump
 from tests.crash.points import Point
 from tests.crash.scripts import call, message, new_tag, slowly, tag_of
-from tests.crash.stage import Stage, a_stage
+from tests.crash.stage import QUICK, Stage, a_stage
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600)]
 
@@ -114,7 +114,7 @@ async def test_f07_messages_behind_an_interrupted_turn_are_delivered_in_order(st
 async def test_f07_messages_behind_a_failed_turn_are_kept(
     database: str, tmp_path: Path, failure: str
 ) -> None:
-    settings = WorkerSettings(lease_seconds=3.0, poll_seconds=0.3, retry=RetryRule(attempts=1))
+    settings = replace(QUICK, retry=RetryRule(attempts=1))
     async with a_stage(tmp_path, database, settings) as stage:
         point = Point(name="after fail_turn")
         victim = await stage.start()

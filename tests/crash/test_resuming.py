@@ -5,16 +5,15 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.core.events import Episode, LiveParts
 from holdfast.core.messages import Busy
 from holdfast.core.parts import Text
 from holdfast.core.shapes import encode_text
-from holdfast.worker.settings import WorkerSettings
-from tests.crash.conftest import SETTINGS
 from tests.crash.judge import judge
 from tests.crash.scripts import call, message, new_tag, slowly, tag_of
-from tests.crash.stage import Stage, a_stage
+from tests.crash.stage import QUICK, Stage, a_stage
 from tests.crash.summaries import FULL, around_summaries, asks_for_summary, has_summary
 from tests.crash.victim import MODELS
 
@@ -33,7 +32,7 @@ async def test_f01_work_is_resumed_soon_after_a_restart(stage: Stage, database: 
     await stage.start()
     await stage.until(lambda: stage.asked_of(tag) + len(stage.ledger.effects()) > before)
     # Others can only know that the owner is dead when its lease is over.
-    allowed = 5 + (0 if database == "sqlite" else SETTINGS.lease_seconds)
+    allowed = 5 + (0 if database == "sqlite" else QUICK.lease_seconds)
     assert time.monotonic() - started_at < allowed * 4
     await stage.settle()
     assert await judge(stage) == []
@@ -46,7 +45,7 @@ async def test_f13_after_a_kill_every_other_provider_takes_the_history(
 ) -> None:
     """Killed with open calls; then a message to a model of another format, which is valid at the first
     try."""
-    settings = WorkerSettings(lease_seconds=3.0, poll_seconds=0.3, ask_when_uncertain=asks)
+    settings = replace(QUICK, ask_when_uncertain=asks)
     async with a_stage(tmp_path, database, settings) as stage:
         victim = await stage.start()
         names = list(MODELS)
@@ -134,7 +133,7 @@ async def test_f38_a_kill_during_a_compaction_loses_nothing(stage: Stage, busy: 
     assert [tag_of(entry.parts) for entry in people] == tags
     assert len(stage.ledger.effects("pay")) == 1
     assert sum(entry.compaction and entry.visibility == "model" for entry in dump.messages) == 1
-    after = next(asked for asked in stage.provider.log if has_summary(asked))
+    (after, *_) = [asked for asked in stage.provider.log if has_summary(asked)]
     newest_said = tags[-1] if busy in ("steer", "interrupt") else tags[0]
     texts = [part.text for entry in people for part in entry.parts if isinstance(part, Text)]
     whole = next(text for text in texts if newest_said in text)

@@ -11,7 +11,7 @@ import structlog
 from holdfast.bus.memory import MemoryBus
 from holdfast.store.open import open_store
 from tests.providers.server import ProviderServer
-from tests.worker.engine import Engine, ShiftedClock, providers
+from tests.worker.engine import Engine, Hints, ShiftedClock, providers
 from tests.worker.toolbox import Toolbox
 
 
@@ -31,9 +31,10 @@ def tools() -> Toolbox:
 @asynccontextmanager
 async def opened(url: str, tmp_path: Path, tools: Toolbox) -> AsyncGenerator[Engine]:
     bus, clock = MemoryBus(), ShiftedClock()
-    store = await open_store(url, data=tmp_path, publish=bus.publish, clock=clock)
+    hints = Hints(bus)
+    store = await open_store(url, data=tmp_path, publish=hints.publish, clock=clock)
     async with ProviderServer() as server, providers(server) as models:
-        engine = Engine(store, clock, bus, models, server, tools.registry())
+        engine = Engine(store, clock, bus, hints, models, server, tools.registry())
         try:
             yield engine
         finally:

@@ -14,9 +14,10 @@ from holdfast.bus.memory import MemoryBus
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import Command, Create, Send
 from holdfast.chats.view import Call, View
+from holdfast.core.calls import ActionCall
 from holdfast.core.chats import Chat, Settings
 from holdfast.core.clock import SystemClock
-from holdfast.core.events import LiveParts
+from holdfast.core.events import Hint, LiveParts
 from holdfast.core.ids import CallId, ChatId, RandomIds, UserId
 from holdfast.core.messages import Busy, Message
 from holdfast.core.parts import LivePart, Text, ToolCall, ToolResult
@@ -65,6 +66,18 @@ class ShiftedClock:
         return self._real.elapsed() + self.offset.total_seconds()
 
 
+class Hints:
+    """The way from the store to the bus, on which hints may get lost."""
+
+    def __init__(self, bus: MemoryBus) -> None:
+        self.lost = False
+        self._bus = bus
+
+    def publish(self, hint: Hint) -> None:
+        if not self.lost:
+            self._bus.publish(hint)
+
+
 class Live:
     """What a watcher of one chat is shown while it is made."""
 
@@ -99,10 +112,12 @@ class Engine:
         store: Store,
         clock: ShiftedClock,
         bus: MemoryBus,
+        hints: Hints,
         providers: Providers,
         server: ProviderServer,
         tools: Registry,
     ) -> None:
+        self.hints = hints
         self.store = store
         self.clock = clock
         self.bus = bus
@@ -182,7 +197,7 @@ class Engine:
                         if condition(view):
                             return view
                         try:
-                            await asyncio.wait_for(hints.get(), 1.0)
+                            await asyncio.wait_for(hints.get(), 0.1)
                         except TimeoutError:
                             pass
         except TimeoutError:
@@ -239,6 +254,12 @@ class Engine:
         found = await self.store.read(chat_queries.chat(chat_id))
         assert found is not None
         return found
+
+    async def asked_for(self, chat_id: ChatId) -> tuple[ActionCall, ...]:
+        """What somebody must do."""
+        action = (await self.chat(chat_id)).action
+        assert action is not None
+        return action.calls
 
     @asynccontextmanager
     async def watch(self, chat_id: ChatId) -> AsyncGenerator[Live]:

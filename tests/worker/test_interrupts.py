@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.chats.commands import Archive, Delete, Edit, Interrupt, Notify, Promote
 from holdfast.chats.view import Queued
+from holdfast.core.events import Reread
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.parts import Notice, Text
 from holdfast.providers.backoff import RetryRule
@@ -201,17 +202,43 @@ async def test_an_interrupt_that_comes_with_the_end_of_another_call(
     assert [result.outcome for result in await engine.results(chat)] == ["cancelled", "succeeded"]
 
 
-async def test_an_interrupt_whose_hint_is_lost(
-    engine: Engine, tools: Toolbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_interrupt_whose_hint_is_lost(engine_everywhere: Engine, tools: Toolbox) -> None:
+    engine = engine_everywhere
     engine.start()
     chat = await engine.create("call: patient")
     await eventually(lambda: bool(tools.ledger))
-    with monkeypatch.context() as patch:
-        patch.setattr(engine.store, "_publish", lambda _: None)
-        await engine.do(chat, Interrupt())
+    engine.hints.lost = True
+    await engine.do(chat, Interrupt())
     await engine.idle(chat)
     assert tools.cancelled == [""]
+
+
+async def test_all_hints_are_lost(engine: Engine, tools: Toolbox) -> None:
+    engine.hints.lost = True
+    worker = engine.start()
+    chat = await engine.create("call: patient\nsay: Done.")
+    await eventually(lambda: bool(tools.ledger))
+    await edit(engine, chat, 'call: add {"a": 1, "b": 2}\nsay: Better.')
+    await engine.idle(chat)
+    assert (await engine.texts(chat))[-1] == ("assistant", "Better.")
+    await engine.send(chat, "call: patient")
+    await eventually(lambda: len(tools.ledger) == 2)
+    await engine.do(chat, Delete())
+    await eventually(lambda: worker.chats == 0)
+
+
+async def test_read_again_ends_no_work_that_still_fits(engine: Engine) -> None:
+    """A bus that was away for a while says so; a model that speaks is not interrupted for that."""
+    engine.server.queue(say(SLOWLY, delay_seconds=0.01))
+    engine.start()
+    chat = await engine.create("Count")
+    async with engine.watch(chat) as live:
+        await live.until(lambda live: bool(live.text))
+        for _ in range(3):
+            engine.bus.publish(Reread(reason="connected"))
+        await engine.idle(chat)
+    assert (await engine.texts(chat))[-1] == ("assistant", SLOWLY)
+    assert len(engine.asked) == 1
 
 
 # While it waits for the next attempt

@@ -19,7 +19,7 @@ from holdfast.worker.turn import (
     Progress,
     RequireAction,
     RunCalls,
-    is_full,
+    context_of,
     next_action,
 )
 from tests.chats.making import NOW, call, view
@@ -29,7 +29,7 @@ COMPLETE = Progress(complete=True)
 ONCE_MORE = Repeats(failures={b"x": 3})
 TOO_OFTEN = Repeats(failures={b"x": 6}, told_of=frozenset({b"x"}))
 # Everything that could be said against going on.
-AGAINST = Progress(complete=True, ended_by_tool=True, repeats=TOO_OFTEN, over_budget=True, context_full=True)
+AGAINST = Progress(complete=True, ended_by_tool=True, repeats=TOO_OFTEN, over_budget=True, context="full")
 
 CASES: list[tuple[str, View, Progress, Action]] = [
     # 1. calls this server executes
@@ -43,15 +43,21 @@ CASES: list[tuple[str, View, Progress, Action]] = [
     # 3. a compaction was asked for, or is needed
     ("a person asked", view(compaction="manual"), COMPLETE, Compact(source="manual")),
     ("the context overflowed", view(compaction="overflow"), GOING_ON, Compact(source="overflow")),
-    ("it is full", view(), Progress(complete=False, context_full=True), Compact(source="threshold")),
-    ("full at the end", view(), Progress(complete=True, context_full=True), Compact(source="threshold")),
+    ("it is full", view(), Progress(complete=False, context="full"), Compact(source="threshold")),
+    ("full at the end", view(), Progress(complete=True, context="full"), Compact(source="threshold")),
     (
         "full, with results",
         view(calls=(call(1, "finished"),)),
-        Progress(complete=False, context_full=True),
+        Progress(complete=False, context="full"),
         Compact(source="threshold"),
     ),
-    # ... unless it was of no use twice
+    # ... unless it was of no use twice: below the limit the turn goes on
+    (
+        "full in vain",
+        view(),
+        Progress(complete=False, context="full", compactions_in_vain=2),
+        CallModel(),
+    ),
     (
         "asked for in spite of that",
         view(compaction="manual"),
@@ -64,13 +70,13 @@ CASES: list[tuple[str, View, Progress, Action]] = [
     (
         "full in vain, complete",
         view(),
-        Progress(complete=True, context_full=True, compactions_in_vain=2),
+        Progress(complete=True, context="full", compactions_in_vain=2),
         Finish(),
     ),
     (
         "full and over budget, complete",
         view(),
-        Progress(complete=True, context_full=True, over_budget=True),
+        Progress(complete=True, context="full", over_budget=True),
         Finish(),
     ),
     ("it was to summarise and no more", view(turn_kind="compaction"), GOING_ON, Finish()),
@@ -98,7 +104,7 @@ LIMITS: list[tuple[str, View, Progress, str]] = [
     (
         "budget before a summary",
         view(),
-        Progress(complete=False, over_budget=True, context_full=True),
+        Progress(complete=False, over_budget=True, context="full"),
         "budget_exhausted",
     ),
     (
@@ -120,7 +126,7 @@ def test_a_limit_ends_the_turn(name: str, state: View, progress: Progress, kind:
 
 @pytest.mark.parametrize("state", [view(), view(compaction="overflow")])
 def test_two_summaries_in_vain_fail_the_turn(state: View) -> None:
-    action = next_action(state, Progress(complete=False, context_full=True, compactions_in_vain=2), Limits())
+    action = next_action(state, Progress(complete=False, context="over", compactions_in_vain=2), Limits())
     assert isinstance(action, Fail)
     assert action.failure.kind == "context_overflow"
     assert "larger context" in action.failure.message
@@ -130,20 +136,22 @@ def test_two_summaries_in_vain_fail_the_turn(state: View) -> None:
 
 
 @pytest.mark.parametrize(
-    "used, limit, threshold, full",
+    "used, limit, threshold, context",
     [
-        (70, 100, 70, True),
-        (69, 100, 70, False),
-        (0, 100, 0, True),
-        (99, 100, 100, False),
-        (None, 100, 70, False),
-        (70, None, 70, False),
-        (70, 0, 70, False),
-        (10**18, 1, 70, True),
+        (69, 100, 70, "free"),
+        (70, 100, 70, "full"),
+        (99, 100, 70, "full"),
+        (100, 100, 70, "over"),
+        (0, 100, 0, "full"),
+        (999, 100, 100, "free"),
+        (None, 100, 70, "free"),
+        (70, None, 70, "free"),
+        (70, 0, 70, "free"),
+        (10**18, 1, 70, "over"),
     ],
 )
-def test_when_a_context_is_full(used: int | None, limit: int | None, threshold: int, full: bool) -> None:
-    assert is_full(used, limit, threshold) is full
+def test_how_full_a_context_is(used: int | None, limit: int | None, threshold: int, context: str) -> None:
+    assert context_of(used, limit, threshold) == context
 
 
 def step(kind: StepKind, used: int | None = None, outcome: TurnOutcome = "finished") -> Step:

@@ -46,9 +46,7 @@ async def test_a_client_tool_is_answered_by_the_caller(engine_everywhere: Engine
     worker = engine.start()
     chat = await engine.create('call: open_tab {"url": "x"}\nsay: It says {result}.', client_tools=(TAB,))
     view = await engine.waits(chat)
-    action = (await engine.chat(chat)).action
-    assert action is not None
-    (call,) = action.calls
+    (call,) = await engine.asked_for(chat)
     assert (call.kind, call.name, call.input) == ("client_tool", "open_tab", {"url": "x"})
     assert call.deadline_at is not None
     assert timedelta(seconds=290) < call.deadline_at - view.chat.updated_at < timedelta(seconds=310)
@@ -114,15 +112,11 @@ async def test_a_question(engine: Engine) -> None:
     engine.start()
     chat = await engine.create(f"{QUESTION}\nsay: So it is {{result}}.")
     (call_id,) = waiting(await engine.waits(chat))
-    (asked,) = ((await engine.chat(chat)).action or _none()).calls
+    (asked,) = await engine.asked_for(chat)
     assert (asked.kind, asked.deadline_at) == ("question", None)
     await engine.do(chat, answer(call_id, {"q1": "red"}))
     await engine.idle(chat)
     assert (await engine.texts(chat))[-1] == ("assistant", 'So it is {"q1":"red"}.')
-
-
-def _none() -> None:
-    raise AssertionError("nobody is asked for anything")
 
 
 async def test_a_plan(engine: Engine) -> None:
@@ -349,7 +343,7 @@ async def asked_about(engine: Engine) -> tuple[ChatId, CallId]:
     )
     engine.start()
     (call_id,) = waiting(await engine.waits(chat))
-    (asked,) = ((await engine.chat(chat)).action or _none()).calls
+    (asked,) = await engine.asked_for(chat)
     assert asked.kind == "uncertain"
     return chat, call_id
 

@@ -131,10 +131,10 @@ def without_oldest(shown: Sequence[PromptMessage], halvings: int) -> tuple[Promp
     if not halvings:
         return tuple(shown)
     start = len(shown) - max(len(shown) >> halvings, 1)
-    while start < len(shown) and shown[start].role == "tool":
-        start += 1
+    while shown[start].role == "tool":
+        start -= 1
     kept = tuple(shown[start:])
-    if kept and kept[0].role == "assistant":
+    if kept[0].role == "assistant":
         return (PromptMessage(role="user", parts=(CONTINUED,)), *kept)
     return kept
 

@@ -30,7 +30,7 @@ from holdfast.providers.interface import Request, StopReason
 from holdfast.providers.registry import Model
 from holdfast.worker.history import nudges
 from holdfast.worker.run import Partial, Run
-from holdfast.worker.turn import is_full
+from holdfast.worker.turn import context_of
 
 
 async def generate(run: Run, *, nudge: bool = False) -> None:
@@ -169,8 +169,8 @@ def _what_follows(run: Run, calls: Sequence[NewCall], answer: Answer, usage: Usa
         return () if run.stopping else (StartCalls(call_ids=tuple(ready[: run.settings.calls_at_once])),)
     if any(call.waits_for for call in calls):
         return (RequireAction(),)
-    full = is_full(usage.context_used, usage.context_limit, run.limits.compaction_threshold)
-    if calls or full or run.chat.view.chat.compaction is not None:
+    context = context_of(usage.context_used, usage.context_limit, run.limits.compaction_threshold)
+    if calls or context != "free" or run.chat.view.chat.compaction is not None:
         return ()
     return (FinishTurn(notice=_CUT_SHORT.get(answer.stop_reason)),)
 

@@ -8,7 +8,7 @@ from holdfast.store.budgets import over_budget
 from holdfast.store.steps import steps_of_turns
 from holdfast.worker.history import History
 from holdfast.worker.run import Run
-from holdfast.worker.turn import Action, Progress, is_full, next_action
+from holdfast.worker.turn import Action, Context, Progress, context_of, next_action
 
 # Turns to look back for summaries that were of no use.
 TURNS_BACK = 10
@@ -19,9 +19,9 @@ async def decide_action(run: Run, view: View) -> Action:
     chat = view.chat
     history = await run.chat.history()
     finished = [call for call in view.calls if call.state == "finished" and not call.abandoned]
-    full = context_full(run, history)
+    context = _context(run, history)
     in_vain = 0
-    if full or chat.compaction == "overflow":
+    if context != "free" or chat.compaction == "overflow":
         steps = await run.chat.read(steps_of_turns(chat.id, chat.turn - TURNS_BACK, chat.turn))
         in_vain = compactions_in_vain(steps, run.limits.compaction_threshold)
     progress = Progress(
@@ -32,19 +32,19 @@ async def decide_action(run: Run, view: View) -> Action:
         ),
         repeats=history.repeats(chat.turn, finished),
         over_budget=run.budgeted and await run.chat.read(over_budget(chat.id)),
-        context_full=full,
+        context=context,
         compactions_in_vain=in_vain,
     )
     return next_action(view, progress, run.limits)
 
 
-def context_full(run: Run, history: History) -> bool:
-    """Whether what the last step was shown is too much for the model that is called next."""
+def _context(run: Run, history: History) -> Context:
+    """What the last step was shown, for the model that is called next."""
     config = run.model_config
     limit = history.context_limit
     if config is not None:
         limit = config.context_limit or (limit if history.context_model == config.name else None)
-    return is_full(history.context_used, limit, run.limits.compaction_threshold)
+    return context_of(history.context_used, limit, run.limits.compaction_threshold)
 
 
 def compactions_in_vain(steps: Iterable[Step], threshold_percent: int) -> int:
@@ -58,6 +58,7 @@ def compactions_in_vain(steps: Iterable[Step], threshold_percent: int) -> int:
             count, just_compacted = count + 1, True
         elif just_compacted:
             just_compacted = False
-            if not is_full(step.usage.context_used, step.usage.context_limit, threshold_percent):
+            usage = step.usage
+            if context_of(usage.context_used, usage.context_limit, threshold_percent) == "free":
                 count = 0
     return count

@@ -76,7 +76,7 @@ class Runner:
         chat = self.run.chat
         try:
             while chat.owned and chat.view.chat.status in ("running", "interrupting"):
-                if self.run.stopping:
+                if self.run.stopping and chat.view.chat.status == "running":
                     await chat.record(commands.Release())
                     return
                 await self._once()

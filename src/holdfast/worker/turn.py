@@ -8,6 +8,9 @@ from holdfast.core.failures import Failure
 from holdfast.core.shapes import Record
 from holdfast.worker.repeats import STOP_AFTER, Repeats
 
+# free: below the threshold, or nobody knows.  full: it reached the threshold.  over: it reached the limit.
+Context = Literal["free", "full", "over"]
+
 # Summaries that may be made in vain, one after the other.
 COMPACTIONS_IN_VAIN = 2
 
@@ -23,8 +26,8 @@ class Progress(Record, frozen=True, kw_only=True):
     repeats: Repeats = Repeats()
     # A budget of the chat or of somebody above it is spent.
     over_budget: bool = False
-    # The last step's context reached the threshold.
-    context_full: bool = False
+    # What the last step was shown, compared with what the model can take.
+    context: Context = "free"
     # How many summaries were made without a smaller context after them.
     compactions_in_vain: int = 0
 
@@ -75,14 +78,14 @@ def next_action(view: View, progress: Progress, limits: Limits) -> Action:
         return Finish()
     # A turn that was to summarise and no more is over when that is done.
     complete = (progress.complete or chat.turn_kind == "compaction") and not calls
-    if chat.compaction is not None or progress.context_full:
+    if chat.compaction is not None or progress.context != "free":
         source = chat.compaction or "threshold"
         if progress.over_budget:
             if source != "threshold" or not complete:
                 return Finish(limit=BUDGET_SPENT)
         elif source == "manual" or progress.compactions_in_vain < COMPACTIONS_IN_VAIN:
             return Compact(source=source)
-        elif not complete:
+        elif not complete and (source == "overflow" or progress.context == "over"):
             return Fail(failure=CONTEXT_TOO_LARGE)
     if complete:
         return Finish()
@@ -91,11 +94,12 @@ def next_action(view: View, progress: Progress, limits: Limits) -> Action:
     return CallModel(nudge=progress.repeats.nudge_is_due)
 
 
-def is_full(used: int | None, limit: int | None, threshold_percent: int) -> bool:
-    """Whether a context reached the threshold. What is not known is never reached."""
+def context_of(used: int | None, limit: int | None, threshold_percent: int) -> Context:
     if used is None or not limit or threshold_percent >= 100:
-        return False
-    return used * 100 >= limit * threshold_percent
+        return "free"
+    if used >= limit:
+        return "over"
+    return "full" if used * 100 >= limit * threshold_percent else "free"
 
 
 def _limit(view: View, progress: Progress, limits: Limits) -> Failure | None:

@@ -75,8 +75,11 @@ class Worker:
             log.info("worker stopped", reason="the store is closed")
 
     def stop(self) -> None:
+        """Nothing new is begun from here on; `run` returns when everything is handed over."""
         self._stopping.set()
         self._wanted.set()
+        for runner in self._runners.values():
+            runner.run.stopping = True
 
     @property
     def chats(self) -> int:

@@ -80,26 +80,42 @@ async def test_an_owners_commit_that_is_never_answered(proxy: TcpProxy, committe
 
 @pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize("meanwhile", [False, True])
+@pytest.mark.parametrize("locked", [False, True])
 async def test_a_message_whose_commit_is_never_answered(
-    proxy: TcpProxy, postgres_url: str, committed: bool, meanwhile: bool
+    proxy: TcpProxy, postgres_url: str, committed: bool, meanwhile: bool, locked: bool
 ) -> None:
     async with replica(proxy.url) as store, replica(postgres_url) as other:
         view = await created(store)
         sent = Send(parts=text(NEEDLE), created_by=view.chat.owner_id)
-        broken = break_at(proxy, b"COMMIT", committed=committed)
-        sending = asyncio.ensure_future(store.transition(view.chat.id, sent))
+        if locked:
+            sending, broken = await _sent_under_lock(store, proxy, postgres_url, view, sent, committed)
+        else:
+            broken = break_at(proxy, NEEDLE.encode(), committed=committed)
+            sending = asyncio.ensure_future(store.transition(view.chat.id, sent))
         await broken.wait()
         if meanwhile:
             # Somebody else moves the chat before it is known what became of the message.
-            applied(
-                await other.transition(view.chat.id, Send(parts=text("mine"), created_by=view.chat.owner_id))
-            )
-        told = await sending
-        assert isinstance(told, Applied)
+            mine = Send(parts=text("mine"), created_by=view.chat.owner_id)
+            applied(await other.transition(view.chat.id, mine))
+        assert isinstance(await sending, Applied)
         now = await store.view(view.chat.id)
         assert now is not None
         assert [getattr(item.parts[0], "text", "") for item in now.queue].count(NEEDLE) == 1
         assert len(now.queue) == 1 + meanwhile
+
+
+async def _sent_under_lock(
+    store: PostgresStore, proxy: TcpProxy, url: str, view: View, sent: Send, committed: bool
+) -> tuple[asyncio.Future[Any], asyncio.Event]:
+    """Somebody holds the row, so it is waited for, decided under the lock and committed by a COMMIT."""
+    connection = await asyncpg.connect(url)
+    async with connection.transaction():
+        await connection.execute("SELECT 1 FROM chats WHERE id = $1 FOR UPDATE", view.chat.id)
+        sending = asyncio.ensure_future(store.transition(view.chat.id, sent))
+        await asyncio.sleep(0.3)
+        broken = break_at(proxy, b"COMMIT", committed=committed)
+    await connection.close()
+    return sending, broken
 
 
 @pytest.mark.parametrize("committed", [True, False])

@@ -71,7 +71,6 @@ async def take(transaction: Transaction, wanted: Wanted, ids: Ids, taken: Taken)
     for loaded in (await transaction.load(free)).values():
         if loaded.view is None:
             continue
-        taken.transaction_id = loaded.transaction_id
         change, owned = acquire(loaded.view, wanted.worker_id, expires_at, now=loaded.now, ids=ids)
         if change is None or change.after is None or change.is_empty:
             continue
@@ -80,6 +79,7 @@ async def take(transaction: Transaction, wanted: Wanted, ids: Ids, taken: Taken)
             taken.views.append(change.after)
     if taken.changes:
         await transaction.write(taken.changes)
+        taken.transaction_id = await transaction.id()
 
 
 async def _lock_free(transaction: Transaction, wanted: Wanted) -> list[ChatId]:
@@ -100,7 +100,7 @@ async def look_back(transaction: Transaction, doubtful: Sequence[Doubtful]) -> l
     loaded = await transaction.load([one.change.chat_id for one in doubtful])
     for one in doubtful:
         present, after = loaded[one.change.chat_id], one.change.after
-        if present.view is None or after is None or not await counted(transaction, one, present):
+        if present.view is None or after is None or not await counted(transaction, one, present.view):
             continue
         lease, ours = present.view.chat.lease, after.chat.lease
         if lease is not None and ours is not None and lease.number == ours.number:

@@ -1,4 +1,4 @@
-"""Commands that are decided under the row lock, and what became of them. Also the answer to the one hard
+"""Commands that are decided on the present state, and what became of them. Also the answer to the one hard
 question: the connection broke while a commit was on its way; did it count?"""
 
 import asyncio
@@ -15,10 +15,18 @@ from holdfast.core.errors import TryAgain
 from holdfast.core.ids import ChatId, Ids
 from holdfast.store.chat_rows import indexed_row, moving_row
 from holdfast.store.interface import Applied, Once, Replayed
-from holdfast.store.postgres.transaction import Loaded, Transaction
+from holdfast.store.postgres.transaction import Session
 
 Answer = Applied | Refusal | Replayed
 
+# A queue item may have become a message meanwhile.
+TRACES = (
+    "SELECT EXISTS (SELECT 1 FROM messages WHERE chat_id = $1 AND id = ANY($2::text[]::uuid[])) "
+    "OR EXISTS (SELECT 1 FROM messages WHERE chat_id = $1 AND queue_item_id = ANY($3::text[]::uuid[])) "
+    "OR EXISTS (SELECT 1 FROM queue WHERE chat_id = $1 AND id = ANY($3::text[]::uuid[])) "
+    "OR EXISTS (SELECT 1 FROM inbox WHERE chat_id = $1 AND id = ANY($4::text[]::uuid[])) "
+    "OR EXISTS (SELECT 1 FROM steps WHERE chat_id = $1 AND id = ANY($5::text[]::uuid[]))"
+)
 STATUS = "SELECT pg_xact_status($1::text::xid8)"
 # They concern other chats too, or read a whole history.
 _WIDE = (Archive, Unarchive, Delete, Edit, Fork)
@@ -66,10 +74,10 @@ def all_changes(change: Change) -> Iterator[Change]:
         yield from all_changes(other)
 
 
-async def counted(transaction: Transaction, doubtful: Doubtful, loaded: Loaded) -> bool:
-    """Whether the change was committed. Asked under the lock of its chat: whatever wrote it has ended, or
-    will find its guard broken by what is decided now."""
-    change, view = doubtful.change, loaded.view
+async def counted(session: Session, doubtful: Doubtful, view: View | None) -> bool:
+    """Whether the change was committed. Asked under the lock of its chat, or before a write that is guarded
+    by the version seen here: if the lost one should still come, it finds its guard broken."""
+    change = doubtful.change
     if change.after is None:
         return view is None
     if view is None:
@@ -80,16 +88,28 @@ async def counted(transaction: Transaction, doubtful: Doubtful, loaded: Loaded) 
         return False
     if _is_as_left(view, change.after):
         return True
-    # It has moved since, by this change or by others alone.
+    # The chat has moved since, by this change or by others alone.
     if doubtful.transaction_id is None:
-        # An owner's change: decided again, its fence and the states of its calls tell the difference.
-        return False
-    status = (await transaction.fetch(STATUS, doubtful.transaction_id))[0][0]
+        return (await session.fetch(TRACES, *_traces(change, change.after)))[0][0]
+    status = (await session.fetch(STATUS, doubtful.transaction_id))[0][0]
     if status is None:
         raise TryAgain(
-            "It is not known whether this was done: the connection broke. Look before trying again."
+            "The connection broke and it is not known whether this was done. Look, then try again."
         )
     return status == "committed"
+
+
+def _traces(change: Change, after: View) -> tuple[object, ...]:
+    """Ids that this change made, and nobody else can have. A change without any moved only states, and an
+    owner's fence or a repetition that changes nothing takes care of those."""
+    now = after.chat.updated_at
+    return (
+        change.chat_id,
+        [message.id for message in change.messages],
+        [item.id for item in change.queue_put if item.created_at == now],
+        [notice.id for notice in change.inbox_put],
+        [step.id for step in change.steps],
+    )
 
 
 def _is_as_left(view: View, after: View) -> bool:

@@ -18,9 +18,9 @@ from holdfast.store.postgres.asked import Asked, Doubtful
 from holdfast.store.postgres.errors import ANY, is_undone, translated
 from holdfast.store.postgres.grouped import Group, Settled, settle
 from holdfast.store.postgres.pool import Connection, Pool, fetch
-from holdfast.store.postgres.transaction import Transaction
+from holdfast.store.postgres.transaction import LOCK_WAITING, Session, Transaction
 from holdfast.store.postgres.wide import Overtaken, Wide, settle_wide
-from holdfast.store.postgres.written import Rows
+from holdfast.store.postgres.written import Rows, rows_of
 
 # While one statement is on its way the next is made ready; more only make the statements smaller.
 LANES = 2
@@ -31,6 +31,9 @@ MOST_CHARACTERS = 4 * 1024 * 1024
 PATIENCE_SECONDS = 8.0
 SECONDS_BETWEEN_ATTEMPTS = 0.02
 CLOSE_SECONDS = 10.0
+# A chat that somebody else wrote at the same moment is likely to be written again.
+CONTENDED_SECONDS = 5.0
+MOST_CONTENDED = 1000
 
 # What a second attempt may get around, beside a broken connection: somebody wrote the same meanwhile.
 _OVERTAKEN = (
@@ -42,14 +45,17 @@ _OVERTAKEN = (
 
 
 class Combiner:
-    def __init__(self, pool: Pool, ids: Ids, publish: Publish) -> None:
-        self._pool = pool
+    def __init__(self, flowing: Pool, waiting: Pool, ids: Ids, publish: Publish) -> None:
+        self._flowing = flowing
+        self._waiting = waiting
         self._ids = ids
         self._publish = publish
         self._owned: dict[ChatId, tuple[Asked, Change]] = {}
         self._asked: dict[ChatId, list[Asked]] = {}
         # Chats with something on its way.
         self._busy: set[ChatId] = set()
+        # Chats that another replica writes too, and until when that is remembered.
+        self._contended: dict[ChatId, float] = {}
         self._owned_on_their_way = 0
         self._asked_on_their_way = 0
         self._departing = False
@@ -172,7 +178,7 @@ class Combiner:
                 break
         owned, rest = owned[:count], owned[count:]
         try:
-            async with self._pool.take() as connection:
+            async with self._flowing.take() as connection:
                 found = await fetch(connection, rows.sql(locked=False), *rows.arguments())
                 held: set[ChatId] = {row[0] for row in found}
                 await self._announce(connection, [change for _, change in owned if change.chat_id in held])
@@ -203,11 +209,18 @@ class Combiner:
             self._busy.discard(asked.chat_id)
             asked.fail(error)
 
-    # --- commands decided under the lock ---
+    # --- commands decided on the present state ---
 
     async def _carry_asked(self, group: Group) -> None:
+        """Decided on what is read now and written if it is still so. Whoever is in the way of that is another
+        replica: those commands, and for a while all others of that chat, are decided under its lock."""
+        now = time.monotonic()
+        left: list[Asked] = []
         try:
-            left = await self._attempt(group, wait=False)
+            contended = {chat_id for chat_id in group if self._is_contended(chat_id, now)}
+            free = {chat_id: asked for chat_id, asked in group.items() if chat_id not in contended}
+            left += [asked for chat_id in contended for asked in group[chat_id]]
+            left += await self._attempt(free) if free else ()
         except BaseException as error:
             self._give_up([asked for waiting in group.values() for asked in waiting], _told(error))
             raise
@@ -223,11 +236,49 @@ class Combiner:
                 self._busy.discard(chat_id)
         self._depart_soon()
 
+    async def _attempt(self, group: Group) -> list[Asked]:
+        """Two statements for all of them; those that are to be decided under the lock are returned."""
+        settled = Settled()
+        connected = writing = False
+        try:
+            async with self._flowing.take() as connection:
+                connected = True
+                await settle(Session(connection), group, self._ids, settled)
+                again: list[Asked] = []
+                if settled.changes:
+                    rows = rows_of(settled.changes)
+                    writing = True
+                    found = await fetch(connection, rows.sql(locked=False), *rows.arguments())
+                    again = settled.missed({row[0] for row in found})
+                await self._announce(connection, settled.changes)
+        except Exception as error:  # noqa: BLE001 - each of them is tried by itself and told what it was
+            everybody = [asked for waiting in group.values() for asked in waiting]
+            if not connected and isinstance(error, HoldfastError):
+                self._give_up(everybody, error)
+                return []
+            if writing and not is_undone(error):
+                settled.doubt(None)
+            return everybody
+        for asked, answer in settled.answers:
+            asked.tell(answer)
+        for asked in again:
+            self._note_contended(asked.chat_id)
+        return [*again, *settled.later]
+
+    def _is_contended(self, chat_id: ChatId, now: float) -> bool:
+        return self._contended.get(chat_id, 0.0) > now
+
+    def _note_contended(self, chat_id: ChatId) -> None:
+        now = time.monotonic()
+        if len(self._contended) >= MOST_CONTENDED:
+            self._contended = {one: until for one, until in self._contended.items() if until > now}
+        self._contended[chat_id] = now + CONTENDED_SECONDS
+
     async def _wait_for(self, chat_id: ChatId, group: Sequence[Asked]) -> None:
-        """For a chat that somebody else has locked, or whose commands met trouble together."""
+        """Under the lock, however long somebody else has it."""
         try:
             if len(group) > 1:
-                group = await self._attempt({chat_id: group}, wait=True)
+                group = await self._attempt_locked({chat_id: group})
             for asked in group:
                 await self._insist(asked)
         except BaseException as error:
@@ -237,31 +288,32 @@ class Combiner:
             self._busy.discard(chat_id)
             self._depart_soon()
 
-    async def _attempt(self, group: Group, *, wait: bool) -> list[Asked]:
-        """One transaction for all of them; those it did not bring to an end are returned."""
+    async def _attempt_locked(self, group: Group) -> list[Asked]:
+        """One transaction for all commands of a chat; those it did not bring to an end are returned."""
         settled = Settled()
         transaction: Transaction | None = None
+        transaction_id: str | None = None
         try:
-            async with self._pool.take() as connection:
+            async with self._waiting.take() as connection:
                 transaction = Transaction(connection)
                 await transaction.begin()
-                await settle(transaction, group, self._ids, settled, wait=wait)
+                await transaction.lock(LOCK_WAITING, group)
+                await settle(transaction, group, self._ids, settled)
+                again: list[Asked] = []
                 if settled.changes:
+                    again = settled.missed(await transaction.write(settled.changes))
+                    transaction_id = await transaction.id()
                     await transaction.commit()
                 else:
                     await transaction.undo()
                 await self._announce(connection, settled.changes)
         except Exception as error:  # noqa: BLE001 - each of them is tried by itself and told what it was
-            everybody = [asked for waiting in group.values() for asked in waiting]
-            if transaction is None and isinstance(error, HoldfastError):
-                self._give_up(everybody, error)  # there was no connection to be had
-                return []
             if transaction is not None and transaction.committing and not is_undone(error):
-                settled.doubt()
-            return everybody
+                settled.doubt(transaction_id)
+            return [asked for waiting in group.values() for asked in waiting]
         for asked, answer in settled.answers:
             asked.tell(answer)
-        return [*settled.blocked, *settled.later]
+        return [*again, *settled.later]
 
     async def _insist(self, asked: Asked) -> None:
         """A transaction of its own, repeated while that makes sense."""
@@ -270,7 +322,7 @@ class Combiner:
             transaction: Transaction | None = None
             wide: Wide | None = None
             try:
-                async with self._pool.take() as connection:
+                async with self._waiting.take() as connection:
                     transaction = Transaction(connection)
                     await transaction.begin()
                     wide = await settle_wide(transaction, asked, self._ids)

@@ -23,7 +23,7 @@ from holdfast.store.interface import Applied, Choices, Found, Once, Publish, Rep
 from holdfast.store.postgres import acquiring, search, upkeep
 from holdfast.store.postgres.acquiring import Taken, Wanted
 from holdfast.store.postgres.asked import Asked, Doubtful
-from holdfast.store.postgres.combiner import Combiner
+from holdfast.store.postgres.combiner import LANES, Combiner
 from holdfast.store.postgres.connect import Address, Purpose
 from holdfast.store.postgres.errors import ANY, is_undone, translated
 from holdfast.store.postgres.pool import ANSWER_SECONDS, Connection, Pool, fetch
@@ -67,10 +67,13 @@ class PostgresStore:
                 lambda: address.connect(purpose), size=size, wait_seconds=wait_seconds, before_use=before_use
             )
 
+        # Those that never wait for a row have connections of their own, whoever else waits.
+        flowing = max(1, min(2 * LANES, writing // 2))
         self._readers = pool("reading", reading)
-        self._writers = pool("writing", writing)
+        self._flowing = pool("writing", flowing)
+        self._writers = pool("writing", max(1, writing - flowing))
         self._upkeepers = pool("upkeep", 2)
-        self._combiner = Combiner(self._writers, ids, publish)
+        self._combiner = Combiner(self._flowing, self._writers, ids, publish)
         self._renewal = Renewal(lambda: address.connect("writing"), before_use)
         # Acquisitions whose commit was never answered, by worker.
         self._doubtful: dict[WorkerId, list[Doubtful]] = {}
@@ -259,7 +262,7 @@ class PostgresStore:
     async def close(self) -> None:
         await self._combiner.close()
         await asyncio.to_thread(self._renewal.close)
-        for pool in (self._writers, self._readers, self._upkeepers):
+        for pool in (self._flowing, self._writers, self._readers, self._upkeepers):
             await pool.close(CLOSE_SECONDS)
 
     # --- connections ---

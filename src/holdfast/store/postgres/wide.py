@@ -56,7 +56,7 @@ async def settle_wide(transaction: Transaction, asked: Asked, ids: Ids) -> Wide:
     if asked.once is not None and (earlier := await transaction.ask(keys.stored(asked.once))) is not None:
         return Wide(earlier)
     present = await _lock(transaction, asked)
-    if asked.doubtful is not None and await counted(transaction, asked.doubtful, present):
+    if asked.doubtful is not None and await counted(transaction, asked.doubtful, present.view):
         return Wide(Applied(asked.doubtful.change))
     if refusal := await _parent_gone(transaction, asked):
         return Wide(refusal)
@@ -74,7 +74,7 @@ async def settle_wide(transaction: Transaction, asked: Asked, ids: Ids) -> Wide:
         answer,
         (decided,) if changes else (),
         asked.once is not None,
-        Doubtful(decided, present.transaction_id) if changes else None,
+        Doubtful(decided, await transaction.id()) if changes else None,
     )
 
 

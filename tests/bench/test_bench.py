@@ -1,0 +1,89 @@
+"""The bench measures and reports. How fast anything is, no test says."""
+
+import re
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import mkdtemp
+
+import msgspec
+import pytest
+from packaging.requirements import Requirement
+
+from bench import machine
+from bench.__main__ import run
+from bench.cases import Entry, Scale
+from bench.floor import sqlite as floor
+from bench.ours import transitions
+from bench.report import Report, to_json, to_table
+from bench.results import Line, lines
+from bench.rounds import Measured
+from bench.task import Figures, Task
+from bench.workloads import store
+
+ROOT = Path(__file__).parents[2]
+TINY = Scale(rounds=1, chats=(1,), writers=(2,), histories=(0,), share=0.02, engines=("sqlite",), peers=False)
+RUN = {"floor": floor.run, "holdfast": transitions.run}
+
+
+async def test_a_measured_case_becomes_a_table_and_json(tmp_path: Path) -> None:
+    found: list[Line] = []
+    for case in store.cases(TINY):
+        measured = [
+            Measured(case=case, entry=entry, rounds=(await figures(entry, mkdtemp(dir=tmp_path)),))
+            for entry in case.entries
+        ]
+        found += lines(measured)
+    report = Report(
+        started_at=datetime.now(UTC),
+        seconds=0.1,
+        rounds=1,
+        loop="asyncio",
+        machine=machine.look(tmp_path),
+        versions=machine.versions(postgres=None, peers=False),
+        lines=tuple(found),
+    )
+    check(report)
+    assert msgspec.json.decode(to_json(report), type=Report) == report
+
+
+async def figures(entry: Entry, directory: str) -> Figures:
+    task = Task(work=entry.work, engine="sqlite", database=directory, at_once=entry.at_once, each=entry.each)
+    return await RUN[entry.name](task)
+
+
+@pytest.mark.heavy
+def test_the_command_runs_contenders_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    said: list[str] = []
+    check(run(["store"], TINY, said.append))
+    assert "store sqlite 2 writers, own chats: round 1 of 1" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def check(report: Report) -> None:
+    ours = [line for line in report.lines if line.contender == "holdfast"]
+    assert [(line.what, line.failure) for line in ours] == [
+        ("2 writers, own chats", None),
+        ("2 writers, one hot chat", None),
+    ]
+    assert all(line.per_second and line.cpu_per_thousand is not None for line in report.lines)
+    endings = [
+        row for row in to_table(report).splitlines() if row.startswith("store") and " holdfast " in row
+    ]
+    assert len(endings) == len(ours)
+    assert all(re.search(r"\d+(\.\d+)? x floor$", row) for row in endings)
+
+
+def test_the_lock_covers_the_peers() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    text = (ROOT / "requirements" / "bench.lock").read_text()
+    pins = dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", text, re.MULTILINE))
+    wanted = [Requirement(entry) for entry in project["dependency-groups"]["bench"]]
+    assert [need.name for need in wanted if not need.specifier.contains(pins.get(need.name, "0"))] == []
+    assert "://" not in text
+    assert len(re.findall(r"^\S+==", text, re.MULTILINE)) == len(
+        re.findall(r"\\\n    --hash.*(?<!\\)\n", text)
+    )

@@ -1,0 +1,69 @@
+"""Counters for operators."""
+
+import re
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from holdfast.chats.commands import BeginAttempt, CommitStep, FinishCall, FinishTurn, StartCalls
+from holdfast.core.ids import CallId
+from holdfast.telemetry.metrics import Metrics
+from tests.chats.making import after, assistant, changed, new_call, step, view
+
+
+def values(metrics: Metrics) -> dict[str, float]:
+    """Every sample, by its name and its labels, which come in the order of their names."""
+    return {
+        sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(metrics.exposition().decode())
+        for sample in family.samples
+    }
+
+
+def test_everything_is_there_from_the_start() -> None:
+    shown = Metrics().exposition().decode()
+    names = set(re.findall(r"^# TYPE (\S+)", shown, re.MULTILINE))
+    assert names >= {
+        "holdfast_steps_total",
+        "holdfast_failed_attempts_total",
+        "holdfast_calls_total",
+        "holdfast_turns_total",
+        "holdfast_tokens_total",
+        "holdfast_cost_usd_micros_total",
+        "holdfast_step_seconds",
+        "holdfast_chats_running",
+        "holdfast_stale_commits_total",
+        "holdfast_leases_lost_total",
+    }
+
+
+def test_two_processes_in_one_do_not_share_them() -> None:
+    first, second = Metrics(), Metrics()
+    first.leases_lost.inc()
+    assert values(second)["holdfast_leases_lost_total"] == 0
+
+
+def test_a_call_is_counted_once_whenever_its_result_enters_history() -> None:
+    metrics = Metrics()
+    one, two = CallId("call-1"), CallId("call-2")
+    asked = after(view(), step(new_call(one), new_call(two)), StartCalls(call_ids=(one, two)))
+    first = changed(asked, FinishCall(call_id=one, run=1, outcome="succeeded", output=""))
+    metrics.committed(first)
+    assert first.after is not None
+    last = FinishCall(call_id=two, run=1, outcome="failed", output="")
+    metrics.committed(changed(first.after, last, BeginAttempt()))
+    counted = values(metrics)
+    assert counted["holdfast_calls_total succeeded"] == 1
+    assert counted["holdfast_calls_total failed"] == 1
+
+
+def test_steps_turns_tokens_and_failed_attempts() -> None:
+    metrics = Metrics()
+    metrics.failed_attempt("overloaded")
+    answered = CommitStep(step=step().step, messages=(assistant(),))
+    metrics.committed(changed(view(), answered, FinishTurn()))
+    counted = values(metrics)
+    assert counted["holdfast_steps_total unknown finished"] == 1
+    assert counted["holdfast_turns_total finished"] == 1
+    assert counted["holdfast_failed_attempts_total overloaded"] == 1
+    assert counted["holdfast_step_seconds_count"] == 1
+    assert counted["holdfast_tokens_total input unknown"] == 0

@@ -1,0 +1,85 @@
+"""The record of a turn: its trace is read from the rows that are there anyway."""
+
+from collections import Counter
+
+import msgspec
+
+from holdfast.chats.commands import Compact
+from holdfast.core.ids import ChatId
+from holdfast.core.shapes import Json
+from holdfast.core.spans import Span
+from holdfast.store.calls import calls_of_turns
+from holdfast.store.messages import page
+from holdfast.store.steps import steps_of_turns, turns
+from holdfast.telemetry.spans import spans
+from tests.providers.replies import Status, fails, say
+from tests.worker.engine import Engine
+from tests.worker.toolbox import Toolbox
+
+
+async def trace(engine: Engine, chat: ChatId) -> tuple[Span, ...]:
+    return spans(
+        chat,
+        *await engine.store.read(
+            turns(chat), steps_of_turns(chat, 0, 99), calls_of_turns(chat, 0, 99), page(chat, limit=999)
+        ),
+    )
+
+
+async def test_the_trace_of_a_turn(engine_everywhere: Engine, tools: Toolbox) -> None:
+    engine = engine_everywhere
+    engine.start()
+    chat = await engine.create(
+        'calls: add {"a": 1, "b": 2}; nope; broken\ncall: big {"size": 5000}\nsay: Done.'
+    )
+    await engine.idle(chat)
+    found = await trace(engine, chat)
+    assert Counter(span.kind for span in found) == {"turn": 1, "step": 3, "model_call": 3, "tool_call": 4}
+    by_id = {span.id: span for span in found}
+    assert len(by_id) == len(found)
+    parents = {(span.kind, by_id[span.parent_id].kind if span.parent_id else None) for span in found}
+    assert parents == {("turn", None), ("step", "turn"), ("model_call", "step"), ("tool_call", "step")}
+    called = [span for span in found if span.kind == "tool_call"]
+    assert sorted(f"{span.name} {span.outcome}" for span in called) == [
+        "add succeeded",
+        "big succeeded",
+        "broken failed",
+        "nope failed",
+    ]
+    big = next(span for span in called if span.name == "big")
+    assert (big.truncated, big.output) == (True, "x" * 2000)
+    # Everything lies within what it belongs to.
+    for span in found:
+        assert span.finished_at is not None
+        if span.parent_id is not None and span.started_at is not None:
+            began = by_id[span.parent_id].started_at
+            assert began is not None
+            assert began <= span.started_at
+
+
+async def test_failed_attempts_and_summaries_are_in_it(engine: Engine) -> None:
+    engine.server.queue(fails(Status(529)), say("Hello."), say("In short."))
+    engine.start()
+    chat = await engine.create("Hello")
+    await engine.idle(chat)
+    await engine.do(chat, Compact())
+    await engine.idle(chat)
+    found = await trace(engine, chat)
+    (model_call,) = [span for span in found if span.kind == "model_call"]
+    assert model_call.input == {"attempts": 2, "failures": ["overloaded"]}
+    (compaction,) = [span for span in found if span.kind == "compaction"]
+    assert compaction.parent_id == "turn-2"
+    assert msgspec.convert(compaction.output, dict[str, Json])["summary"] == "In short."
+    assert compaction.usage is not None
+    assert compaction.usage.output > 0
+
+
+async def test_money_and_tokens_add_up_over_the_steps(engine: Engine) -> None:
+    engine.start()
+    chat = await engine.create('repeat 2: call: add {"a": 1, "b": 2}\nsay: Done.', model="claude")
+    await engine.idle(chat)
+    steps = await engine.steps(chat)
+    usage = (await engine.chat(chat)).usage
+    assert usage.total == sum(step.usage.total for step in steps)
+    assert usage.cost_usd_micros == sum(step.usage.cost_usd_micros for step in steps) > 0
+    assert usage.context_used == steps[-1].usage.context_used
