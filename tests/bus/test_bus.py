@@ -15,7 +15,7 @@ from holdfast.core.events import BusEvent, LiveParts, Repeat, Reread, Skipped
 from tests.bus.events import CHAT, EPISODE, OTHER, OWNER, STRANGER, chat, hint, parts
 
 
-@pytest.fixture(params=["memory", "postgres"])
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.heavy)])
 async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
     if request.param == "memory":
         async with MemoryBus() as memory:

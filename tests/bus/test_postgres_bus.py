@@ -15,6 +15,9 @@ from tests.bus.events import CHAT, EPISODE, OWNER, chat, hint, parts
 from tests.postgres import Postgres
 from tests.tcp_proxy import TcpProxy
 
+# Each needs a database made for it.
+pytestmark = pytest.mark.heavy
+
 Buses = tuple[PostgresBus, PostgresBus]
 
 
@@ -203,7 +206,6 @@ async def test_what_was_published_while_the_connection_was_away_arrives_afterwar
         assert await next_of(theirs, 15) == hint(99)
 
 
-@pytest.mark.heavy
 async def test_a_half_open_connection_is_noticed_and_replaced(postgres_url: str) -> None:
     async with (
         TcpProxy(postgres_url) as proxy,
@@ -224,7 +226,6 @@ async def test_a_half_open_connection_is_noticed_and_replaced(postgres_url: str)
         assert await next_of(ours) == hint(3)
 
 
-@pytest.mark.heavy
 async def test_a_restarted_server_is_found_again(own_postgres: Postgres) -> None:
     url = own_postgres.create_database("bus")
     async with (

@@ -452,6 +452,18 @@ def test_a_lapsed_hold_is_none_whether_swept_or_not(swept: bool) -> None:
         assert not after(before, ReleaseQueued(item_id=item_id, hold_token=token)).queue[0].held
 
 
+def test_a_hold_is_over_at_the_very_moment_it_lapses() -> None:
+    before = view("idle", queue=(item(1, held=True),))
+    ends = before.queue[0].hold_until
+    assert ends is not None
+    just_before = ends - timedelta(microseconds=1)
+    edit = EditQueued(item_id=item(1).id, parts=text("x"))
+    assert refused(before, edit, now=just_before).code == "wrong_state"
+    assert said(after(before, edit, now=ends)) == ["x"]
+    assert changed(before, LapseHolds(), now=just_before).is_empty
+    assert texts_in(changed(before, LapseHolds(), now=ends)) == ["item 1"]
+
+
 def test_items_behind_a_held_head_wait() -> None:
     state = after(view(queue=(item(1, held=True), item(2))), FinishTurn())
     assert state.chat.status == "idle"

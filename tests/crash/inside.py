@@ -6,16 +6,18 @@ soon as the statement that commits is on its way, so that the server may or may 
 import asyncio
 import os
 import random
+import re
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from holdfast.chats.change import Change
+import asyncpg
+
 from holdfast.core.ids import ChatId
-from holdfast.store.postgres import combiner
-from holdfast.store.postgres.transaction import Transaction
 from holdfast.store.query import Value
 from holdfast.store.sqlite.connection import Connection
+
+_WRITES = re.compile(r"\b(INSERT INTO|DELETE FROM|UPDATE \w+( \w+)? SET)\b")
 
 
 class Inside:
@@ -32,42 +34,36 @@ class Inside:
         self._chat_id = chat_id
 
     def _watch_sqlite(self) -> None:
-        original = Connection.run
+        run = Connection.run
 
-        def run(connection: Connection, sql: str, args: Sequence[Value] = ()) -> int:
+        def watched_run(connection: Connection, sql: str, args: Sequence[Value] = ()) -> int:
             if sql == "COMMIT" and self._written:
                 _die()
-            self._notice(args)
-            return original(connection, sql, args)
+            if self._chat_id is not None and self._chat_id in args:
+                self._written = True
+            return run(connection, sql, args)
 
-        _put(Connection, "run", run)
+        _put(Connection, "run", watched_run)
 
     def _watch_postgres(self) -> None:
-        fetch, write, commit = combiner.fetch, Transaction.write, Transaction.commit
+        fetch: Any = asyncpg.Connection.fetch
+        execute: Any = asyncpg.Connection.execute
 
-        async def watched_fetch(connection: Any, sql: str, *args: Any) -> Any:
-            # An owner's change is a statement of its own, which commits by itself.
-            if self._chat_id is not None and self._chat_id in repr(args):
-                await _die_once_sent(lambda: fetch(connection, sql, *args))
-            return await fetch(connection, sql, *args)
+        async def watched_fetch(connection: Any, sql: str, *args: Any, **more: Any) -> Any:
+            if self._chat_id is not None and _WRITES.search(sql) and self._chat_id in repr(args):
+                if not connection.is_in_transaction():
+                    # It commits by itself.
+                    await _die_once_sent(lambda: fetch(connection, sql, *args, **more))
+                self._written = True
+            return await fetch(connection, sql, *args, **more)
 
-        async def watched_write(transaction: Transaction, changes: Sequence[Change]) -> set[ChatId]:
-            held = await write(transaction, changes)
-            self._notice([change.chat_id for change in changes])
-            return held
+        async def watched_execute(connection: Any, sql: str, *args: Any, **more: Any) -> Any:
+            if sql == "COMMIT" and self._written:
+                await _die_once_sent(lambda: execute(connection, sql, *args, **more))
+            return await execute(connection, sql, *args, **more)
 
-        async def watched_commit(transaction: Transaction) -> None:
-            if self._written:
-                await _die_once_sent(lambda: commit(transaction))
-            await commit(transaction)
-
-        _put(combiner, "fetch", watched_fetch)
-        _put(Transaction, "write", watched_write)
-        _put(Transaction, "commit", watched_commit)
-
-    def _notice(self, values: Sequence[Value]) -> None:
-        if self._chat_id is not None and self._chat_id in values:
-            self._written = True
+        _put(asyncpg.Connection, "fetch", watched_fetch)
+        _put(asyncpg.Connection, "execute", watched_execute)
 
 
 def _put(place: object, name: str, what: Callable[..., object]) -> None:

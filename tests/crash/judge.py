@@ -199,7 +199,7 @@ def recorded(lines: Sequence[Line], dumps: Mapping[ChatId, Dump]) -> Iterator[st
     """Nothing took effect that no row speaks of."""
     known = {(chat_id, call.call_id) for chat_id, dump in dumps.items() for call in dump.calls}
     for line in lines:
-        if (line.chat_id, line.call_id) not in known:
+        if line.event == "effect" and (line.chat_id, line.call_id) not in known:
             yield f"I-4: {line.tool} of chat {line.chat_id} took effect and has no call"
 
 
@@ -267,8 +267,10 @@ def asked_for(stage: Stage, dumps: Mapping[ChatId, Dump]) -> Iterator[str]:
     for chat_id, dump in dumps.items():
         tags = {tag_of(message.parts) for message in dump.messages}
         made = sum(requests[tag] for tag in tags if tag)
-        disturbed = len(stage.kills) + sum(
-            asked.chat_id == chat_id and _interrupts(asked.command) for asked in stage.log
+        disturbed = (
+            len(stage.kills)
+            + stage.ledger.leases_lost()
+            + sum(asked.chat_id == chat_id and _interrupts(asked.command) for asked in stage.log)
         )
         if made > len(dump.steps) + disturbed:
             yield f"I-10: chat {chat_id}: {made} requests, {len(dump.steps)} steps, {disturbed} disturbances"

@@ -1,5 +1,6 @@
 """The effect ledger: one fsynced line per execution of a test tool, in a file that the server never touches.
-Beside the effects it notes which calls are recorded as finished, so that a later effect of one shows."""
+Beside the effects it notes which calls are recorded as finished, so that a later effect of one shows, and
+when a worker registers: a second time in one process means that its lease was lost."""
 
 import os
 from pathlib import Path
@@ -12,12 +13,12 @@ from holdfast.core.shapes import Record, encode
 
 
 class Line(Record, frozen=True, kw_only=True):
-    event: Literal["effect", "finished"]
-    tool: str
-    chat_id: ChatId
-    call_id: CallId
-    run: int
+    event: Literal["effect", "finished", "registered"]
     pid: int
+    tool: str = ""
+    chat_id: ChatId = ChatId("")
+    call_id: CallId = CallId("")
+    run: int = 0
     # Of an effect: what the tool answers with, so that a result can be matched with its line.
     receipt: str = ""
 
@@ -42,6 +43,10 @@ class Ledger:
         if not self._path.exists():
             return []
         return [msgspec.json.decode(line, type=Line) for line in self._path.read_bytes().splitlines()]
+
+    def leases_lost(self) -> int:
+        workers = [line.pid for line in self.lines() if line.event == "registered"]
+        return len(workers) - len(set(workers))
 
     def effects(self, tool: str | None = None) -> list[Line]:
         return [line for line in self.lines() if line.event == "effect" and tool in (None, line.tool)]

@@ -131,6 +131,11 @@ class FragileStore:
                 )
                 self._ledger.append(line)
 
+    async def register_worker(self, name: str, lease_seconds: float) -> WorkerId:
+        worker_id = await self._store.register_worker(name, lease_seconds)
+        self._ledger.append(Line(event="registered", pid=os.getpid()))
+        return worker_id
+
     async def acquire(
         self,
         worker_id: WorkerId,

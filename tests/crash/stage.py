@@ -83,10 +83,6 @@ class Stage(Clients):
         handle.kill()
         await self.dead(handle, how)
 
-    def disturbed(self, how: str) -> None:
-        """A victim lost its work without dying: that too may cost a request."""
-        self.kills.append(how)
-
     async def leave_victims(self) -> None:
         """All victims stop as servers do."""
         for handle in self._handles:

@@ -1,15 +1,18 @@
 """Kills with SIGKILL at named points and at random times, on both engines; afterwards every invariant holds.
 A run is repeated with HOLDFAST_CRASH_SEED set to what it printed."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from tests.crash import plays
+from tests.crash.judge import judge
 from tests.crash.plays import Play
 from tests.crash.points import Point
 from tests.crash.rounds import Rounds, random_deaths, random_plays, seeded
+from tests.crash.scripts import call, message
 from tests.crash.stage import QUICK, Stage, a_stage
 
 # Each named point with a play that reaches it. The first ones are killed at in every run of the suite.
@@ -98,6 +101,22 @@ async def test_eight_kills_at_random_times(stage: Stage, part: int) -> None:
     await kill_at_random(stage, 4, f"random {part}")
 
 
+@pytest.mark.heavy
+@pytest.mark.timeout(1200)
+async def test_kills_while_starting(stage: Stage) -> None:
+    """From the first moment of an empty database on."""
+    chance = seeded("starting")
+    for _ in range(5):
+        victim = await stage.begin()
+        await asyncio.sleep(chance.uniform(0.2, 1.5))
+        await stage.kill(victim, "while starting")
+    await stage.start()
+    await stage.create(message(call("pay")))
+    await stage.settle()
+    assert await judge(stage) == []
+    await stage.leave()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("part", range(4))
@@ -122,3 +141,14 @@ async def test_kills_where_people_are_asked_what_became_of_it(
     settings = replace(QUICK, ask_when_uncertain=True)
     async with a_stage(tmp_path, database, settings) as stage:
         await kill_at_random(stage, 10, f"asked {part}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("part", range(2))
+async def test_kills_beside_a_replica_that_lives(postgres_url: str, tmp_path: Path, part: int) -> None:
+    """What the dead one leaves is taken over by either."""
+    async with a_stage(tmp_path, postgres_url, QUICK) as stage:
+        replica = await stage.begin()
+        await replica.ready()
+        await kill_at_random(stage, 10, f"beside {part}")

@@ -46,7 +46,7 @@ async def test_f02_a_live_replica_takes_over(postgres_url: str, tmp_path: Path, 
         await replica.ask("work")
         await stage.kill(owner)
         async with asyncio.timeout((lease_seconds + 5) * 4):
-            while await lease_number(stage, chat_id) != 2:  # noqa: ASYNC110 - it moves in the database
+            while await lease_number(stage, chat_id) < 2:  # noqa: ASYNC110 - it moves in the database
                 await asyncio.sleep(0.1)
         await stage.settle()
         assert await judge(stage) == []
@@ -57,6 +57,7 @@ async def test_f14_a_short_freeze_changes_nothing(postgres_url: str, tmp_path: P
     lease_seconds = 12.0
     async with a_pair(tmp_path, postgres_url, lease_seconds) as (stage, owner, replica):
         for _ in range(5):
+            lost = (await owner.counts()).leases_lost
             chat_id = await stage.create(message(call("pay", after=lease_seconds)))
             await stage.until(lambda chat_id=chat_id: stage.effects_of(chat_id) == 1)
             await replica.ask("work")
@@ -70,7 +71,7 @@ async def test_f14_a_short_freeze_changes_nothing(postgres_url: str, tmp_path: P
         else:
             pytest.skip("the machine is too busy to freeze a process for half a lease and no longer")
         assert await lease_number(stage, chat_id) == 1
-        assert (await owner.counts()).leases_lost == 0
+        assert (await owner.counts()).leases_lost == lost
         (recorded,) = (await stage.dump(chat_id)).calls
         assert (recorded.outcome, recorded.run) == ("succeeded", 1)
         assert await judge(stage) == []
@@ -101,9 +102,8 @@ async def test_f15_who_was_frozen_too_long_can_do_nothing_more(
         other = await stage.create(message(call("stamp") if late == "finish_call" else slowly(0.2)))
         frozen_at = time.monotonic()
         await replica.ask("work")
-        await stage.until(lambda: stage.effects_of(breeding, "look") == 1)
+        await stage.until(lambda: stage.effects_of(breeding, "look") > 0)
         await stage.until_chat(other, lambda chat: chat.status == "idle")
-        stage.disturbed("the owner was frozen")
         await asyncio.sleep(max(0.0, frozen_at + 5 * lease_seconds - time.monotonic()))
         assert is_alive(child)
         before = (await stage.dump(other)).chat.version
@@ -113,7 +113,8 @@ async def test_f15_who_was_frozen_too_long_can_do_nothing_more(
         async with asyncio.timeout(60):
             while not (counts := await owner.counts()).refused:  # noqa: ASYNC110 - counted over there
                 await asyncio.sleep(0.1)
-        assert counts.leases_lost == 1
+        assert counts.leases_lost > 0
+        await stage.until(lambda: stage.ledger.leases_lost() > 0)
         await stage.settle()
         assert await judge(stage) == []
         assert [line.pid for line in stage.ledger.effects("breed")] == [owner.pid]
@@ -134,7 +135,7 @@ async def test_f16_a_tool_that_blocks_does_not_cost_the_lease(
     database: str, tmp_path: Path, tool: str
 ) -> None:
     """In a thread nobody else even notices; on the loop everything waits, and the lease is kept."""
-    lease_seconds = 4.0
+    lease_seconds = 5.0
     settings = replace(QUICK, lease_seconds=lease_seconds)
     async with a_stage(tmp_path, database, settings) as stage:
         victim = await stage.start()

@@ -118,6 +118,22 @@ async def test_a_worker_may_be_stopped_before_it_began(engine: Engine) -> None:
     await worker.run()
 
 
+async def test_a_worker_may_be_stopped_while_it_cannot_even_register(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = 0
+
+    async def away(name: str, lease_seconds: float) -> WorkerId:
+        nonlocal tries
+        tries += 1
+        raise TryAgain("The database is away.", 600.0 if tries > 1 else 0.01)
+
+    monkeypatch.setattr(engine.store, "register_worker", away)
+    worker = engine.start()
+    await eventually(lambda: tries == 2)
+    await engine.stop(worker)
+
+
 async def test_an_interrupt_during_the_grace(engine: Engine, tools: Toolbox) -> None:
     old = engine.start()
     chat = await engine.create("call: patient\nsay: Done.")
@@ -219,9 +235,7 @@ async def test_a_database_that_fails_now_and_then(
         await engine.create(f'call: write {{"name": "{n}"}}\ncall: add {{"a": 1, "b": 2}}\nsay: Done.')
         for n in range(3)
     ]
-    faults = fail_transitions(
-        monkeypatch, engine.store, when=when, which=lambda _commands, _count: next(calls) % 3 == 0
-    )
+    faults = fail_transitions(monkeypatch, engine.store, when=when, which=every_third)
     engine.start()
     for chat in chats:
         await engine.idle(chat)
@@ -323,13 +337,12 @@ async def test_a_fault_while_calls_run_keeps_what_they_did(
 async def test_a_chat_that_cannot_even_fail_is_given_back(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    transition, refused = engine.store.transition, 0
+    transition, refused = engine.store.transition, list[str]()
 
     async def failing(chat_id: ChatId, *commands: Command, **more: Any) -> Result:
-        nonlocal refused
-        if refused < 2 and commands[0].kind in ("begin_attempt", "fail_turn"):
-            refused += 1
-            raise Bug("this cannot be")
+        if commands[0].kind in ("begin_attempt", "fail_turn", "release") and len(refused) < 4:
+            refused.append(commands[0].kind)
+            raise LookupError("this cannot be")
         return await transition(chat_id, *commands, **more)
 
     monkeypatch.setattr(engine.store, "transition", failing)
@@ -337,4 +350,5 @@ async def test_a_chat_that_cannot_even_fail_is_given_back(
     engine.start()
     chat = await engine.create("say: Hello.")
     view = await engine.idle(chat)
+    assert refused == ["begin_attempt", "fail_turn", "release", "release"]
     assert view.chat.lease_number == 2

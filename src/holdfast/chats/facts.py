@@ -149,22 +149,24 @@ def needs(commands: Sequence[Command], view: View | None) -> Needs:
 def may_need_facts(commands: Sequence[Command]) -> bool:
     """Whether `needs` could name anything whatever the view is: if not, a worker may decide on its own
     view."""
-    return any(
-        not isinstance(command, _PLAIN) or (isinstance(command, FinishCall) and command.consumes)
-        for command in commands
+    for command in commands:
+        if type(command) not in _PLAIN or (isinstance(command, FinishCall) and command.consumes):
+            return True
+    return False
+
+
+_PLAIN = frozenset(
+    (
+        Release,
+        BeginAttempt,
+        NoteRetry,
+        RequestCompaction,
+        CommitStep,
+        StartCalls,
+        FinishCall,
+        RequireAction,
+        FinishTurn,
+        FinishInterrupt,
+        FailTurn,
     )
-
-
-_PLAIN = (
-    Release,
-    BeginAttempt,
-    NoteRetry,
-    RequestCompaction,
-    CommitStep,
-    StartCalls,
-    FinishCall,
-    RequireAction,
-    FinishTurn,
-    FinishInterrupt,
-    FailTurn,
 )

@@ -25,6 +25,9 @@ class State(Enum):
     ARCHIVED_ERROR_QUEUE = "archived error with queue"
     INVALID = "invalid"
 
+    # Members are singletons: identity is enough, and far quicker than hashing the name at each look-up.
+    __hash__ = object.__hash__
+
 
 class Looked(Protocol):
     """What tells the state: a view, or the draft of its change."""

@@ -168,12 +168,18 @@ class Runner:
             await chat.reload()
 
     async def _give_back(self) -> None:
-        """Not even the turn's end could be recorded: let somebody look at it who has not seen the same."""
-        await asyncio.sleep(GIVE_BACK_SECONDS)
-        try:
-            await self.run.chat.record(commands.Release())
-        except (HoldfastError, NotOurs, Stale) as error:
-            log.error("chat not given back", chat_id=self.run.chat.chat_id, reason=str(error))
+        """Not even the turn's end could be recorded: let somebody look at it who has not seen the same. A
+        chat that we own and nobody runs would wait for ever."""
+        chat = self.run.chat
+        while not chat.lease.over:
+            await asyncio.sleep(GIVE_BACK_SECONDS)
+            try:
+                await chat.record(commands.Release())
+                return
+            except (NotOurs, Stale, StoreClosed):
+                return
+            except Exception:
+                log.exception("chat not given back", chat_id=chat.chat_id)
 
 
 def _both(chosen: Settings | None, budgets: tuple[Budget, ...]) -> tuple[Settings | None, tuple[Budget, ...]]:

@@ -90,7 +90,10 @@ class Worker:
 
     async def _run_under_a_lease(self) -> None:
         settings = self._settings
-        worker_id, registered_at = await self._register()
+        registered_at = self._clock.elapsed()
+        worker_id = await self._register()
+        if worker_id is None:
+            return
         self._lease_lost.clear()
         lease = LeaseKeeper(
             self._store,
@@ -128,18 +131,18 @@ class Worker:
             with suppress(TryAgain):
                 await self._store.retire(worker_id)
 
-    async def _register(self) -> tuple[WorkerId, float]:
-        """The worker's id, and a reading of the clock from before it had one."""
+    async def _register(self) -> WorkerId | None:
+        """None when it was not possible: after a while it may be."""
         name = f"{socket.gethostname()}:{os.getpid()}"
-        while True:
-            now = self._clock.elapsed()
-            try:
-                return await self._store.register_worker(name, self._settings.lease_seconds), now
-            except StoreClosed:
-                raise
-            except TryAgain as error:
-                log.warning("worker not registered", reason=error.text)
-                await asyncio.sleep(error.after_seconds)
+        try:
+            return await self._store.register_worker(name, self._settings.lease_seconds)
+        except StoreClosed:
+            raise
+        except TryAgain as error:
+            log.warning("worker not registered", reason=error.text)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), error.after_seconds)
+            return None
 
     def _lose(self) -> None:
         self._metrics.leases_lost.inc()

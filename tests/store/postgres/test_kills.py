@@ -13,11 +13,13 @@ from holdfast.core.ids import ChatId
 from tests.postgres import Postgres
 from tests.store.postgres.replicas import replica
 
+# Each needs a database made for it.
+pytestmark = pytest.mark.heavy
+
 KILLS = 50
 HERE = Path(__file__).parents[3]
 
 
-@pytest.mark.heavy
 @pytest.mark.timeout(600)
 async def test_50_kills(own_postgres: Postgres) -> None:
     url = own_postgres.create_database("hf")

@@ -26,6 +26,9 @@ from tests.postgres import Databases, Postgres
 from tests.store.postgres.replicas import created, nowhere, replica
 from tests.tcp_proxy import TcpProxy
 
+# Each needs a database made for it.
+pytestmark = pytest.mark.heavy
+
 SECRET = "s3cret-canary"
 
 
@@ -186,7 +189,6 @@ async def test_a_migration_that_fails_leaves_nothing(postgres_url: str) -> None:
         await connection.close()
 
 
-@pytest.mark.heavy
 async def test_a_server_that_dies_during_a_migration(own_postgres: Postgres) -> None:
     url = own_postgres.create_database("hf")
     known = migrations.known("postgres")

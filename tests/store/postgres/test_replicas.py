@@ -31,6 +31,9 @@ from holdfast.store.postgres.store import PostgresStore
 from tests.store.postgres.replicas import applied, created, fence_of, owned, replica
 from tests.store.world import answer, text
 
+# Each needs a database made for it.
+pytestmark = pytest.mark.heavy
+
 
 async def test_two_acquirers_take_each_of_100_orphans_once(postgres_url: str) -> None:
     async with replica(postgres_url) as first, replica(postgres_url) as second:
@@ -139,7 +142,6 @@ async def test_hints_follow_the_commit_on_the_replica_that_made_it(postgres_url:
         assert there == []
 
 
-@pytest.mark.heavy
 async def test_no_deadlock_whatever_is_done_to_families_at_once(postgres_url: str) -> None:
     """Commands on whole families and on single chats, from two replicas at once: everybody is answered
     quickly."""

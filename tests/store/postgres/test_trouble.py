@@ -26,6 +26,9 @@ from tests.store.postgres.replicas import applied, created, fence_of, nowhere, o
 from tests.store.world import answer, call, finished, text
 from tests.tcp_proxy import TcpProxy
 
+# Each needs a database made for it.
+pytestmark = pytest.mark.heavy
+
 NEEDLE = "needle-in-the-stream"
 
 
@@ -265,7 +268,6 @@ async def test_a_backup_can_be_restored(postgres_url: str, tmp_path: Path) -> No
     assert await asyncio.to_thread(os.listdir, tmp_path) == ["copy.dump"]
 
 
-@pytest.mark.heavy
 async def test_a_server_that_restarts_under_load(own_postgres: Postgres) -> None:
     """Fast and immediate restarts while 32 writers write: each is told "try again" or is answered, and
     whatever was acknowledged is there."""

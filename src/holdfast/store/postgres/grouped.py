@@ -43,6 +43,10 @@ class Settled:
         self.changes = [change for change in self.changes if change.chat_id in held]
         return again
 
+    def tell(self) -> None:
+        for asked, answer in self.answers:
+            asked.tell(answer)
+
     def doubt(self, transaction_id: str | None) -> None:
         """The commit was sent and never answered."""
         for asked, answer in self.answers:

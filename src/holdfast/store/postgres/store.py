@@ -23,6 +23,7 @@ from holdfast.store.interface import Applied, Choices, Found, Once, Publish, Rep
 from holdfast.store.postgres import acquiring, search, upkeep
 from holdfast.store.postgres.acquiring import Taken, Wanted
 from holdfast.store.postgres.asked import Asked, Doubtful
+from holdfast.store.postgres.carrier import Carrier
 from holdfast.store.postgres.combiner import LANES, Combiner
 from holdfast.store.postgres.connect import Address, Purpose
 from holdfast.store.postgres.errors import ANY, is_undone, translated
@@ -73,7 +74,7 @@ class PostgresStore:
         self._flowing = pool("writing", flowing)
         self._writers = pool("writing", max(1, writing - flowing))
         self._upkeepers = pool("upkeep", 2)
-        self._combiner = Combiner(self._flowing, self._writers, ids, publish)
+        self._combiner = Combiner(Carrier(self._flowing, self._writers, ids, publish))
         self._renewal = Renewal(lambda: address.connect("writing"), before_use)
         # Acquisitions whose commit was never answered, by worker.
         self._doubtful: dict[WorkerId, list[Doubtful]] = {}

@@ -27,9 +27,12 @@ T = TypeVar("T")
 # A history that is copied may be of any size; this much of it goes into one statement.
 CHUNK_CHARACTERS = 16 * 1024 * 1024
 
-LOCK_WAITING = "SELECT c.id FROM chats c WHERE c.id = ANY($1::text[]::uuid[]) ORDER BY c.id FOR NO KEY UPDATE"
+_LOCK = (
+    "SELECT pg_current_xact_id()::text FROM chats c WHERE c.id = ANY($1::text[]::uuid[]) ORDER BY c.id FOR"
+)
+LOCK_WAITING = f"{_LOCK} NO KEY UPDATE"
 # Against children that are being created below a chat while it is deleted.
-LOCK_DELETED = "SELECT c.id FROM chats c WHERE c.id = ANY($1::text[]::uuid[]) ORDER BY c.id FOR UPDATE"
+LOCK_DELETED = f"{_LOCK} UPDATE"
 
 _OPEN = " AND t.state <> 'answered'"
 
@@ -102,6 +105,7 @@ class Transaction(Session):
         super().__init__(connection)
         # From the moment COMMIT is on its way nobody knows, until it is answered.
         self.committing = False
+        self._id: str | None = None
 
     async def begin(self) -> None:
         await self._connection.execute("BEGIN", timeout=ANSWER_SECONDS)
@@ -114,10 +118,14 @@ class Transaction(Session):
         await self._connection.execute("ROLLBACK", timeout=ANSWER_SECONDS)
 
     async def id(self) -> str:
-        return (await self.fetch(TRANSACTION_ID))[0][0]
+        """Its name for all times: whether it was committed can be asked by it (see `asked.counted`)."""
+        found = self._id or str((await self.fetch(TRANSACTION_ID))[0][0])
+        self._id = found
+        return found
 
     async def lock(self, how: str, chat_ids: Iterable[ChatId]) -> None:
-        await self.fetch(how, list(chat_ids))
+        for row in await self.fetch(how, list(chat_ids)):
+            self._id = row[0]
 
     async def write(self, changes: Sequence[Change]) -> set[ChatId]:
         """Writes changes of chats that are locked, or created here; says for which of them the guard held."""
