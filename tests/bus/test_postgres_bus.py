@@ -129,22 +129,32 @@ async def test_many_hints_are_joined_and_the_rate_is_bounded(buses: Buses) -> No
     assert there.counters.notifications_received <= 100 * seconds + 1
 
 
-async def test_without_another_replica_no_live_parts_are_sent(postgres_url: str) -> None:
-    lonely = False
+async def test_without_another_replica_nothing_is_sent(postgres_url: str) -> None:
+    lonely = True
     async with (
         PostgresBus(postgres_url, peers=lambda: not lonely) as here,
         PostgresBus(postgres_url) as there,
         here.listen() as ours,
         there.listen() as theirs,
     ):
-        lonely = True
         here.publish(parts(1, "unsent"))
         here.publish(hint(1))
-        assert await next_of(theirs) == hint(1)
+        assert await next_of(ours) == parts(1, "unsent")
+        assert await next_of(ours) == hint(1)
+        await asyncio.sleep(0.2)
+        assert theirs.get_nowait() is None
+        assert here.counters.notifications_sent == 0
         lonely = False
         here.publish(parts(2, "sent"))
         assert await next_of(theirs) == parts(2, "sent")
-        assert await next_of(ours) == parts(1, "unsent")
+        # Whoever was heard lives, even if nothing else says so yet.
+        lonely = True
+        there.publish(Repeat(chat_id=CHAT, episode=EPISODE, first=1))
+        assert await next_of(ours) == parts(2, "sent")
+        assert await next_of(ours) == Repeat(chat_id=CHAT, episode=EPISODE, first=1)
+        here.publish(parts(1, "again"))
+        assert await next_of(theirs) == Repeat(chat_id=CHAT, episode=EPISODE, first=1)
+        assert await next_of(theirs) == parts(1, "again")
 
 
 async def test_somebody_elses_notifications_do_no_harm(buses: Buses, postgres_url: str) -> None:

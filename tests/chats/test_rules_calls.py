@@ -315,6 +315,7 @@ def test_an_approved_call_runs_when_nobody_is_waited_for() -> None:
     before = asking(call(0, "waiting"), call(1, "waiting", waits_for="question"))
     approved = after(before, verdict(0, "approve", scope="chat", note="go on"))
     assert (approved.chat.status, the_call(approved).state) == ("requires_action", "pending")
+    assert the_call(approved).waits_for is None
     approval = the_call(approved).approval
     assert approval is not None
     assert (approval.by, approval.user_id, approval.scope, approval.note) == (
@@ -403,6 +404,7 @@ def test_the_worker_that_came_back_too_late_is_refused() -> None:
 def test_run_again_restarts_the_same_row_under_the_next_number() -> None:
     state = after(asking(uncertain_call(0)), verdict(0, "retry"))
     assert (state.chat.status, the_call(state).state) == ("running", "pending")
+    assert (the_call(state).waits_for, the_call(state).fenced_until) == (None, None)
     state = after(after(state, ACQUIRE), start(0))
     assert (the_call(state).run, the_call(state).lease_number) == (2, 4)
 

@@ -296,7 +296,7 @@ HISTORY = (
     message(1, text("question"), created_by=OWNER, model="large"),
     message(2, (tool_call("a"), tool_call("b"), tool_call("p", provider_executed=True)), "assistant"),
     message(3, (tool_result("a"), tool_result("b")), "tool"),
-    message(4, (*text("more"), tool_call("c")), "assistant", interrupted=True),
+    message(4, (*text("more"), tool_call("c")), "assistant", interrupted=True, model="large", effort="high"),
 )
 
 
@@ -324,6 +324,8 @@ def test_open_calls_of_a_fork_are_cancelled_at_their_place() -> None:
     change = forked(*HISTORY)
     *_, last, healing = change.messages
     assert (last.interrupted, healing.interrupted) == (True, False)
+    assert (last.model, last.effort) == ("large", "high")
+    assert (healing.model, healing.effort, healing.usage, healing.created_by) == (None, None, None, None)
     (result,) = healing.parts
     assert isinstance(result, ToolResult)
     assert (result.call_id, result.outcome) == ("c", "cancelled")

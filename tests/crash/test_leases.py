@@ -110,11 +110,11 @@ async def test_f15_who_was_frozen_too_long_can_do_nothing_more(
 
         owner.thaw()
         await stage.until(lambda: not is_alive(child), 5 * 4)
+        await stage.until(lambda: stage.ledger.leases_lost() > 0)
         async with asyncio.timeout(60):
             while not (counts := await owner.counts()).refused:  # noqa: ASYNC110 - counted over there
                 await asyncio.sleep(0.1)
         assert counts.leases_lost > 0
-        await stage.until(lambda: stage.ledger.leases_lost() > 0)
         await stage.settle()
         assert await judge(stage) == []
         assert [line.pid for line in stage.ledger.effects("breed")] == [owner.pid]

@@ -16,6 +16,9 @@ import pytest
 from tests.postgres import Databases, Postgres, shared
 from tests.postgres_binaries import PostgresUnavailable, find_binaries, packaged_binaries, version_of
 
+# These start servers and whole test sessions: on a busy machine that takes its time.
+pytestmark = pytest.mark.timeout(600)
+
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
@@ -224,7 +227,7 @@ def session(tmp_path: Path) -> Iterator[Callable[[float], subprocess.Popen[str]]
 def test_the_workers_of_a_session_share_one_server_which_ends_with_it(
     session: Callable[[float], subprocess.Popen[str]], tmp_path: Path
 ) -> None:
-    output, _ = session(0.2).communicate(timeout=60)
+    output, _ = session(0.2).communicate(timeout=250)
     assert "1 failed, 5 passed" in output
     notes = list((tmp_path / "seen").iterdir())
     servers = {note.read_text() for note in notes}
@@ -242,7 +245,7 @@ def test_a_session_that_is_cut_short_leaves_no_server(
     process = session(2)
     notes = wait_for(lambda: [text for path in (tmp_path / "seen").iterdir() if (text := path.read_text())])
     process.send_signal(number)
-    process.wait(timeout=30)
+    process.wait(timeout=150)
     assert_gone(int(notes[0]))
 
 
@@ -289,7 +292,7 @@ def assert_gone(pid: int) -> None:
     wait_for(gone)
 
 
-def wait_for(condition: Callable[[], T], seconds: float = 30) -> T:
+def wait_for(condition: Callable[[], T], seconds: float = 150) -> T:
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -64,3 +64,23 @@ def just_before(
 
     monkeypatch.setattr(store, "transition", late)
     return faults
+
+
+def just_after(
+    monkeypatch: pytest.MonkeyPatch,
+    store: Store,
+    which: Callable[[tuple[Command, ...], int], bool],
+    *meanwhile: Command,
+) -> Faults:
+    """The same directly after them, before whoever asked for them hears of it."""
+    transition, faults = store.transition, Faults()
+
+    async def overtaken(chat_id: ChatId, *commands: Command, **more: Any) -> Result:
+        result = await transition(chat_id, *commands, **more)
+        if which(commands, faults.count):
+            faults.count += 1
+            await transition(chat_id, *meanwhile)
+        return result
+
+    monkeypatch.setattr(store, "transition", overtaken)
+    return faults

@@ -1,5 +1,7 @@
 """Interrupts, edits, steers, deletions: whatever a person does while a chat runs, at every moment of it."""
 
+from typing import Any
+
 import pytest
 
 from holdfast.chats.commands import Archive, Delete, Edit, Interrupt, Notify, Promote
@@ -8,10 +10,11 @@ from holdfast.core.events import Reread
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.parts import Notice, Text
 from holdfast.providers.backoff import RetryRule
+from holdfast.store.hints import OWNED
 from holdfast.worker.settings import WorkerSettings
 from tests.providers.replies import Call, Hang, Reply, Say, Status, Think, calls, fails, say
 from tests.worker.engine import OWNER, QUICK_RETRIES, Engine, calls_of, eventually, said_to_model, text_of
-from tests.worker.faults import just_before
+from tests.worker.faults import just_after, just_before
 from tests.worker.toolbox import Toolbox
 
 SLOWLY = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen."
@@ -202,6 +205,65 @@ async def test_an_interrupt_that_comes_with_the_end_of_another_call(
     assert [result.outcome for result in await engine.results(chat)] == ["cancelled", "succeeded"]
 
 
+async def test_an_interrupt_that_comes_with_the_start_of_another_call(
+    engine: Engine, tools: Toolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hint arrives while the end of one call and the start of the next are being committed, and no poll
+    comes to help."""
+    just_after(
+        monkeypatch,
+        engine.store,
+        lambda commands, count: [one.kind for one in commands] == ["finish_call", "start_calls"],
+        Interrupt(),
+    )
+    engine.start(WorkerSettings(calls_at_once=2, cancel_seconds=0.1, poll_seconds=3600.0))
+    chat = await engine.create('calls: patient {"name": "a"}; add {"a": 1, "b": 2}; write {"name": "b"}')
+    await engine.idle(chat)
+    assert tools.ledger == ["a"]
+    assert tools.cancelled == ["a"]
+
+
+async def test_an_interrupt_that_comes_between_the_results_and_the_next_model_call(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hint arrives while the results are being committed: no model is called any more."""
+    faults = just_after(
+        monkeypatch,
+        engine.store,
+        lambda commands, count: [one.kind for one in commands] == ["finish_call", "begin_attempt"],
+        Interrupt(),
+    )
+    engine.server.queue(calls(Call("add", {"a": 1, "b": 2})), fails(Hang()))
+    engine.start()
+    chat = await engine.create("Add")
+    await engine.idle(chat)
+    assert faults.count == 1
+    assert len(engine.asked) == 1
+
+
+async def test_a_false_alarm_repeats_nothing_that_must_not_be_repeated(
+    engine: Engine, tools: Toolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is told that the chat is not its own, ends its calls, and finds that it is."""
+    read, alarms = engine.store.read, 0
+
+    async def alarming(*queries: Any) -> Any:
+        nonlocal alarms
+        if queries[0].statements[0][0] == OWNED and len(tools.ledger) == 2 and not alarms:
+            alarms += 1
+            return ()
+        return await read(*queries)
+
+    monkeypatch.setattr(engine.store, "read", alarming)
+    engine.start()
+    chat = await engine.create('calls: patient {"name": "a"}; patient_read {"name": "b"}\nsay: Done.')
+    await eventually(lambda: len(tools.ledger) == 3)
+    tools.go("b").set()
+    await engine.idle(chat)
+    assert sorted(tools.ledger) == ["a", "b", "b"]
+    assert [result.outcome for result in await engine.results(chat)] == ["uncertain", "succeeded"]
+
+
 async def test_an_interrupt_whose_hint_is_lost(engine_everywhere: Engine, tools: Toolbox) -> None:
     engine = engine_everywhere
     engine.start()
@@ -252,6 +314,18 @@ async def test_a_retry_wait_is_cut_short(engine: Engine) -> None:
     await engine.do(chat, Interrupt())
     view = await engine.idle(chat)
     assert view.chat.retry is None
+    assert len(engine.asked) == 1
+
+
+async def test_an_interrupt_that_comes_as_the_wait_begins(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hint arrives while the wait is being noted, and no poll comes to help."""
+    just_after(monkeypatch, engine.store, lambda commands, _: commands[0].kind == "note_retry", Interrupt())
+    engine.server.queue(fails(Status(429, headers={"Retry-After": "50"})))
+    engine.start(WorkerSettings(retry=RetryRule(), poll_seconds=3600.0))
+    chat = await engine.create("Hello")
+    await engine.idle(chat)
     assert len(engine.asked) == 1
 
 
@@ -311,6 +385,22 @@ async def test_an_edit_while_an_interrupt_is_under_way(engine: Engine, tools: To
     await engine.idle(chat)
     assert await engine.texts(chat) == [("user", "say: Better."), ("assistant", "Better.")]
     assert engine.server.refusals == []
+
+
+async def test_an_edit_and_an_interrupt_in_one_breath(engine: Engine, tools: Toolbox) -> None:
+    engine.start()
+    chat = await engine.create("Forget this\ncall: quick_block")
+    await eventually(lambda: bool(tools.ledger))
+    await edit(engine, chat, "say: Better.")
+    await engine.do(chat, Interrupt())
+    await engine.send(chat, "say: Next.")
+    await engine.idle(chat)
+    assert await engine.texts(chat) == [
+        ("user", "say: Better."),
+        ("user", "say: Next."),
+        ("assistant", "Next."),
+    ]
+    assert "Forget this" not in said_to_model(engine.asked[-1])
 
 
 # Steers and notices

@@ -1,6 +1,8 @@
 """Titles and summaries of turns: they cost nothing unless asked for, never delay a turn, and never replace
 what a person wrote."""
 
+from typing import Unpack
+
 import pytest
 
 from holdfast.chats.commands import Delete, Edit
@@ -8,6 +10,7 @@ from holdfast.core.chats import Settings
 from holdfast.core.ids import ChatId
 from holdfast.core.parts import Text
 from holdfast.store.choices import settings
+from holdfast.store.interface import Choices
 from holdfast.worker.settings import WorkerSettings
 from tests.providers.answering import Asked
 from tests.providers.replies import Fault, Hang, Page, Reply, Status, fails, say
@@ -185,13 +188,22 @@ async def test_a_person_deletes_it_while_it_is_named(naming: Engine) -> None:
     await naming.idle(other)
 
 
-async def test_an_edit_does_not_name_it_after_what_was_removed(engine: Engine) -> None:
+async def test_an_edit_does_not_name_it_after_what_was_removed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update, titles = engine.store.update_settings, list[str]()
+
+    async def updating(chat_id: ChatId, **choices: Unpack[Choices]) -> Settings | None:
+        titles.append(choices.get("title", ""))
+        return await update(chat_id, **choices)
+
+    monkeypatch.setattr(engine.store, "update_settings", updating)
     engine.start()
     chat = await engine.create("Old title\nwait: 30\nsay: x")
     await engine.until_asked(1)
     first = (await engine.history(chat))[0].id
-    await engine.do(
-        chat, Edit(message_id=first, parts=(Text(text="New title\nsay: Hello."),), created_by=OWNER)
-    )
+    parts = (Text(text="New title\nsay: Hello."),)
+    await engine.do(chat, Edit(message_id=first, parts=parts, created_by=OWNER))
     await engine.idle(chat)
     await titled(engine, chat, "New title")
+    assert titles == ["New title", ""]

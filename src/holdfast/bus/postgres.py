@@ -18,7 +18,7 @@ import structlog
 from holdfast.bus.interface import Counters
 from holdfast.bus.listener import Listener, Listeners
 from holdfast.bus.outbox import Outbox, unpack
-from holdfast.core.events import BusEvent, LiveParts, Reread, Skipped
+from holdfast.core.events import BusEvent, Reread
 from holdfast.core.ids import ChatId, UserId
 
 CHANNEL = "holdfast"
@@ -31,6 +31,8 @@ CONNECT_SECONDS = 4.0
 BACKOFF_SECONDS = 0.1
 LONGEST_BACKOFF_SECONDS = 3.0
 CLOSE_SECONDS = 1.0
+# As long as a lease: who lives longer is known by its row.
+HEARD_SECONDS = 15.0
 
 # Everything a connection that breaks may raise, out of a query or out of an attempt to connect.
 BROKEN = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
@@ -41,7 +43,8 @@ log = structlog.get_logger(__name__)
 
 class PostgresBus:
     """Use as `async with`, or `start` and `close`. While the database is away it delivers within the process
-    and tries again. `peers` says whether another replica lives; while none does, live parts are not sent."""
+    and tries again. `peers` says whether another replica is known to live; while none is, nothing is sent.
+    One that was heard counts as known for a while, so a new one need not wait until its row is noticed."""
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class PostgresBus:
         origin = secrets.token_hex(6)
         self._own = f"{origin}:"
         self._outbox = Outbox(origin, self.counters)
+        self._heard_until = 0.0
         # Packed, and perhaps not sent: the connection broke.
         self._unsent: str | None = None
         self._awake = asyncio.Event()
@@ -116,15 +120,15 @@ class PostgresBus:
     def _publish(self, event: BusEvent) -> None:
         self.counters.published += 1
         self.counters.overflows += self._listeners.deliver(event)
-        if isinstance(event, LiveParts | Skipped) and not self._peers():
-            return
-        self._outbox.put(event)
-        self._awake.set()
+        if self._peers() or self._loop.time() < self._heard_until:
+            self._outbox.put(event)
+            self._awake.set()
 
     def _receive(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
         if not isinstance(payload, str) or payload.startswith(self._own):
             return
         self.counters.notifications_received += 1
+        self._heard_until = self._loop.time() + HEARD_SECONDS
         for event in unpack(payload, self.counters):
             self.counters.events_received += 1
             self.counters.overflows += self._listeners.deliver(event)

@@ -113,7 +113,6 @@ def edit(draft: Draft, command: Edit) -> Refusal | None:
     draft.queue = []
     if busy:
         draft.end_turn("interrupted")
-    draft.put(compaction=None)
     draft.answer = draft.enter(command.parts, command.created_by, command.model, command.effort)
     for child in draft.facts.started_there:
         below = Draft(child.chat.id, child, draft.facts, draft.now, draft.ids)

@@ -93,7 +93,7 @@ class Address:
             raise
         return connection
 
-    async def first_connection(self) -> Connection:
+    async def first_connection(self, *, to_write: bool = True) -> Connection:
         """With a look at what kind of server answers. Raises one of the CannotStart family."""
         try:
             connection = await self.connect("upkeep")
@@ -112,7 +112,7 @@ class Address:
                     f"The database {self.database!r} is encoded as {encoding}, and Holdfast needs UTF8. "
                     f"Create one with: createdb --encoding=UTF8 --template=template0 {self.database}"
                 )
-            if read_only:
+            if read_only and to_write:
                 raise DatabaseUnreachable(
                     f"The PostgreSQL at {self.shown} is read-only, like a standby. Use the primary's address."
                 )

@@ -2,8 +2,6 @@
 itself, and whether it is known that nothing was committed."""
 
 import asyncio
-from collections.abc import Generator
-from contextlib import contextmanager
 
 import asyncpg
 
@@ -71,11 +69,3 @@ def translated(error: BaseException) -> HoldfastError:
             return TryAgain("The database does not answer.")
         case _:
             return TryAgain("The connection to the database broke.")
-
-
-@contextmanager
-def translating() -> Generator[None]:
-    try:
-        yield
-    except ANY as error:
-        raise translated(error) from error

@@ -26,7 +26,7 @@ async def open_postgres(
     """As a server: brings the schema up to date. As a tool: only looks whether it is. With a clock, that is
     asked instead of the database's."""
     address = Address.of(url)
-    connection = await address.first_connection()
+    connection = await address.first_connection(to_write=mode == "server")
     try:
         known = migrations.known("postgres")
         if mode == "server":

@@ -46,12 +46,12 @@ class Pool:
         self._closed = False
 
     @asynccontextmanager
-    async def take(self, *, wait_seconds: float | None = None) -> AsyncGenerator[Connection]:
+    async def take(self) -> AsyncGenerator[Connection]:
         """Errors of the database become TryAgain only while it is being taken; what the block raises is for
         the block's owner to judge."""
         if self._closed:
             raise StoreClosed("The store is closed.")
-        deadline = time.monotonic() + (self._wait_seconds if wait_seconds is None else wait_seconds)
+        deadline = time.monotonic() + self._wait_seconds
         try:
             async with asyncio.timeout(deadline - time.monotonic()):
                 await self._places.acquire()

@@ -76,9 +76,14 @@ _FREE = (
     "AND c.version = r.before FOR NO KEY UPDATE OF c SKIP LOCKED)"
 )
 _MOVE_FREE = f"{_MOVE} free r WHERE c.ctid = r.place RETURNING c.id"
+# The same for parents: one that is being deleted would be waited for when the reference to it is checked.
+_PARENTS = (
+    "parents AS (SELECT p.id, p.depth FROM chats p WHERE p.id IN "
+    "(SELECT r.parent_id::uuid FROM unnest(%s::chat_created[]) r) FOR KEY SHARE SKIP LOCKED)"
+)
 _CREATE = (
     f"INSERT INTO chats ({listed(CREATED)}, depth) SELECT {picked(CREATED)}, coalesce(p.depth + 1, 0) "
-    "FROM unnest(%s::chat_created[]) r LEFT JOIN chats p ON p.id = r.parent_id::uuid "
+    "FROM unnest(%s::chat_created[]) r LEFT JOIN parents p ON p.id = r.parent_id::uuid "
     "WHERE r.parent_id IS NULL OR p.id IS NOT NULL ON CONFLICT (id) DO NOTHING RETURNING id"
 )
 
@@ -137,6 +142,7 @@ def statement(moved: bool, created: bool, following: tuple[int, ...], *, locked:
         guards.append("SELECT id FROM moved")
     if created:
         number += 1
+        parts.append(_PARENTS % f"${number}")
         parts.append(f"created AS ({_CREATE % f'${number}'})")
         guards.append("SELECT id FROM created")
     parts.append(f"guarded AS ({' UNION ALL '.join(guards)})")

@@ -16,7 +16,7 @@ from holdfast.core.clock import Clock, SystemClock, to_micros
 from holdfast.core.errors import Bug, HoldfastError
 from holdfast.core.ids import ChatId, Ids, UserId, WorkerId
 from holdfast.core.text import clean
-from holdfast.store import choices, damage
+from holdfast.store import choices, damage, keys
 from holdfast.store.chats import LISTED_ONLY, Only
 from holdfast.store.hints import hints_of, present
 from holdfast.store.interface import Applied, Choices, Found, Once, Publish, Replayed
@@ -247,8 +247,8 @@ class PostgresStore:
         )
 
     async def discard_expired(self) -> None:
-        await self._execute(self._upkeepers, upkeep.DISCARD_KEYS)
-        await self._execute(self._upkeepers, upkeep.DISCARD_WORKERS, upkeep.WORKER_MICROS)
+        await self._execute(self._upkeepers, keys.DISCARD)
+        await self._execute(self._upkeepers, acquiring.DISCARD, upkeep.WORKER_MICROS)
 
     async def backup(self, path: Path) -> None:
         await upkeep.backup(self._address, path)

@@ -65,6 +65,9 @@ DELETE_ROWS = tuple(
 )
 DELETE_CHATS = "DELETE FROM chats WHERE id = ANY($1::text[]::uuid[])"
 DELETE_WAITING = "DELETE FROM deliveries WHERE NOT taken AND parent_id = ANY($1::text[]::uuid[])"
+# A family may have written for a year.
+DELETE_SECONDS = 300.0
+SET_PATIENCE = f"SET LOCAL statement_timeout = '{DELETE_SECONDS:.0f}s'"
 INSERT_DELIVERY = f"INSERT INTO deliveries ({listed(DELIVERY)}) VALUES ({placeholders(len(DELIVERY))})"
 
 
@@ -137,8 +140,9 @@ class Transaction(Session):
         return held
 
     async def delete(self, change: Change) -> None:
+        await self._connection.execute(SET_PATIENCE)
         for sql in (*DELETE_ROWS, DELETE_WAITING, DELETE_CHATS):
-            await self.fetch(sql, change.deleted)
+            await self._connection.execute(sql, change.deleted, timeout=DELETE_SECONDS)
         for delivery in change.deliveries:
             await self.fetch(INSERT_DELIVERY, *delivery_row(delivery))
 

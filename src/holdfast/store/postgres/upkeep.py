@@ -7,14 +7,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from holdfast.core.errors import InvalidInput, TryAgain
-from holdfast.store import keys
-from holdfast.store.postgres.acquiring import DISCARD as DISCARD_WORKERS
 from holdfast.store.postgres.connect import Address
 from holdfast.store.query import Query, each, query
 
 # A worker that has been silent for so long is gone.
 WORKER_MICROS = 3600 * 1_000_000
-DISCARD_KEYS = keys.DISCARD
 
 INVALID_INDEXES = (
     "SELECT x.indexrelid::regclass::text FROM pg_catalog.pg_index x WHERE NOT x.indisvalid "
@@ -25,15 +22,6 @@ CHECKSUM_FAILURES = (
     "SELECT checksum_failures FROM pg_catalog.pg_stat_database "
     "WHERE datname = current_database() AND checksum_failures > 0"
 )
-
-__all__ = [
-    "CHECKSUM_FAILURES",
-    "DISCARD_KEYS",
-    "DISCARD_WORKERS",
-    "INVALID_INDEXES",
-    "WORKER_MICROS",
-    "backup",
-]
 
 
 def damaged_indexes() -> Query[tuple[str, ...]]:
