@@ -62,12 +62,12 @@ async def test_two_acquirers_take_each_of_100_orphans_once(postgres_url: str) ->
 async def test_leases_are_judged_by_the_databases_clock(postgres_url: str) -> None:
     async with replica(postgres_url) as store:
         view = await created(store)
-        first = await store.register_worker("first", 0.3)
+        first = await store.register_worker("first", 2)
         assert [view.chat.id] == [v.chat.id for v in await store.acquire(first, limit=1, agents_limit=0)]
         second = await store.register_worker("second", 3600)
         assert await store.acquire(second, limit=1, agents_limit=0) == []
-        assert await asyncio.to_thread(store.renew, first, 0.3)
-        await asyncio.sleep(0.4)
+        assert await asyncio.to_thread(store.renew, first, 1)
+        await asyncio.sleep(1.1)
         assert not await asyncio.to_thread(store.renew, first, 3600)
         assert len(await store.acquire(second, limit=1, agents_limit=0)) == 1
 

@@ -258,7 +258,12 @@ async def test_a_backup_can_be_restored(postgres_url: str, tmp_path: Path) -> No
             with pytest.raises(InvalidInput, match="pg_dump was not found"):
                 await store.backup(target)
             return
-        await store.backup(target)
+        try:
+            await store.backup(target)
+        except InvalidInput as error:
+            if "older than the server" not in error.text:
+                raise
+            pytest.skip(error.text)
         assert await asyncio.to_thread(target.read_bytes) > b"PGDMP"
         assert (await asyncio.to_thread(target.stat)).st_mode & 0o077 == 0
         with pytest.raises(InvalidInput, match="exists already"):
