@@ -2,9 +2,17 @@
 
 import sys
 from pathlib import Path
+from typing import cast
+
+from reference_cli import command_line
 
 from holdfast.chats.states import State
 from holdfast.chats.table import TABLE
+from holdfast.config.sections import MEANINGS, NAMED_SECTIONS, RELOADED, SECTIONS
+from holdfast.config.values import Key, expected, keys_of
+from holdfast.core.secret import Secret
+from holdfast.core.shapes import Record
+from holdfast.providers.kinds import KINDS
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -31,7 +39,88 @@ def transitions() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"transitions.md": transitions}
+CONFIGURATION = """\
+# Configuration
+
+Written from `holdfast/config/sections.py` by `make docs`.
+
+A key is looked for in this order; the first place that has it wins:
+
+1. the command line: `holdfast serve --host --port --data --database --config`;
+2. the environment: `HOLDFAST_<SECTION>_<KEY>`, for example `HOLDFAST_SERVER_PORT`; for a table with a name,
+   `HOLDFAST_<SECTION>_<NAME>_<KEY>`, for example `HOLDFAST_PROVIDERS_LOCAL_BASE_URL` (in capitals, and `_`
+   for whatever is no letter or digit);
+3. the file: the one named by `--config`, else `./holdfast.toml`, else
+   `$XDG_CONFIG_HOME/holdfast/holdfast.toml` (`~/.config/holdfast/holdfast.toml`);
+4. the default.
+
+**In the environment** everything is text. A flag is `true`, `yes`, `on`, `1` or `false`, `no`, `off`, `0`; a
+list is separated by commas or written as JSON (`["a", "b"]`, and `[]` for an empty one); a table is JSON. A
+variable that is empty counts as not set. Variables of other sections than these are left alone, unless they
+are nearly one of them.
+
+**Secrets** may be written as `env:NAME` or `file:PATH`. **Paths** may begin with `~`; what is not absolute is
+below the working directory.
+
+An unknown section or key is an error, and so is a value that does not fit: the server does not start, and
+says which key in which place it is.
+
+**While the server runs** it takes over changes of these sections, on SIGHUP and through the API:
+{reloaded}.
+All other keys need a restart.
+
+**Providers and models** of the file and the environment are merged with those that admins keep in the
+database; where a name is in both, the file and the environment count. A key in one of these variables
+configures its provider without a file:
+{variables}.
+`models.default` is used when no model is named. With no provider at all the server runs on the built-in
+`demo` model.
+"""
+
+
+def configuration() -> str:
+    reloaded = ", ".join(f"`{name}`" for name in (*SECTIONS, "providers", "models") if name in RELOADED)
+    variables = ", ".join(f"`{kind.key_variable}`" for kind in KINDS.values() if kind.key_variable)
+    lines = [CONFIGURATION.format(reloaded=reloaded, variables=variables)]
+    for name, section in SECTIONS.items():
+        lines += _table(name, f"[{name}]", section)
+        if name in NAMED_SECTIONS:
+            lines += _table(name, f"[{name}.<name>]", NAMED_SECTIONS[name])
+    for name in (name for name in NAMED_SECTIONS if name not in SECTIONS):
+        lines += _table(name, f"[{name}.<name>]", NAMED_SECTIONS[name])
+    return "\n".join(lines)
+
+
+def _table(name: str, title: str, section: type[Record]) -> list[str]:
+    rows = [
+        f"| `{key.name}` | {expected(key.type)} | {_default(key)} "
+        f"| {key.description or MEANINGS[f'{name}.{key.name}']} |"
+        for key in keys_of(section).values()
+    ]
+    return [f"## `{title}`", "", "| key | takes | default | |", "|---|---|---|---|", *rows, ""]
+
+
+def _default(key: Key) -> str:
+    if key.required:
+        return "needed"
+    value = key.default.reveal() if isinstance(key.default, Secret) else key.default
+    match value:
+        case None | {}:
+            return ""
+        case bool():
+            return f"`{str(value).lower()}`"
+        case tuple():
+            items = [f'"{item}"' for item in cast(tuple[object, ...], value)]
+            return f"`[{', '.join(items)}]`"
+        case int():
+            return f"`{value}`"
+        case float():
+            return f"`{value:g}`"
+        case _:
+            return f'`"{value}"`'
+
+
+PAGES = {"transitions.md": transitions, "cli.md": command_line, "configuration.md": configuration}
 
 
 def main() -> int:

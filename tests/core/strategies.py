@@ -34,6 +34,7 @@ _PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     int: _integers,
     float: _floats,
     bool: st.booleans(),
+    bytes: st.binary(max_size=20),
     NoneType: st.none(),
     datetime: moments,
     object: jsons,

@@ -11,6 +11,8 @@ Effect = Literal["read", "idempotent", "unsafe"]
 ActionKind = Literal["client_tool", "question", "plan", "approval", "uncertain"]
 Verdict = Literal["approve", "deny", "retry", "done", "skip"]
 Scope = Literal["once", "chat"]
+# Tools whose calls do nothing but wait for chats below: meanwhile their own chat takes nobody's place.
+WAIT_FOR_CHILDREN = frozenset({"wait_agents"})
 
 
 class Approval(Record, frozen=True, kw_only=True):

@@ -3,11 +3,16 @@ whether trying again can help.
 
 HoldfastError
  +-- InvalidInput            what was asked makes no sense
+ |    +-- BadScript          a workflow script that cannot be read, and the line
  +-- NotFound                there is no such thing, or it is somebody else's
+ +-- Forbidden               the caller may not do this
+ +-- WrongState              it would be possible, but not as things are now
  +-- TryAgain                nothing is wrong with the request; the store cannot take it now
  |    +-- StoreFull          no space is left where the database lives
  |    +-- StoreClosed        the store is shutting down
  +-- CannotStart             one sentence: what is wrong and what to do
+ |    +-- BadConfig          a key, variable or flag that is unknown or has an impossible value
+ |    +-- BadSecretKey       stored keys cannot be opened with the secret key that is there
  |    +-- BadDatabaseUrl     the URL cannot be understood
  |    +-- DatabaseUnreachable  nobody answers, or the password is wrong
  |    +-- DatabaseInUse      another server process owns the file
@@ -15,7 +20,10 @@ HoldfastError
  |    +-- DatabaseDamaged    not a database of ours, or corrupted
  |    +-- DirectoryUnusable  the data directory cannot be written
  |    +-- MigrationFailed    a schema change could not be made
+ +-- CannotRun               a command could not be started; nothing of it was run
  +-- AttemptFailed           one attempt at a model call did not give a whole answer
+ +-- Unreachable             no server answers where one should be
+ +-- Refused                 a server answered what we asked of it with a problem
  +-- Bug                     an invariant does not hold; the transaction was not committed
 """
 
@@ -37,8 +45,22 @@ class InvalidInput(HoldfastError):
     code = "invalid_input"
 
 
+class BadScript(InvalidInput):
+    def __init__(self, text: str, line: int | None = None) -> None:
+        super().__init__(text)
+        self.line = line
+
+
 class NotFound(HoldfastError):
     code = "not_found"
+
+
+class Forbidden(HoldfastError):
+    code = "forbidden"
+
+
+class WrongState(HoldfastError):
+    code = "wrong_state"
 
 
 class TryAgain(HoldfastError):
@@ -60,6 +82,14 @@ class StoreClosed(TryAgain):
 
 class CannotStart(HoldfastError):
     code = "cannot_start"
+
+
+class BadConfig(CannotStart):
+    code = "bad_config"
+
+
+class BadSecretKey(CannotStart):
+    code = "bad_secret_key"
 
 
 class BadDatabaseUrl(CannotStart):
@@ -91,6 +121,10 @@ class MigrationFailed(CannotStart):
     code = "migration_failed"
 
 
+class CannotRun(HoldfastError):
+    code = "cannot_run"
+
+
 class AttemptFailed(HoldfastError):
     """Whether another attempt can help is said by the failure."""
 
@@ -100,6 +134,21 @@ class AttemptFailed(HoldfastError):
         super().__init__(failure.message)
         self.failure = failure
         self.retry_after_seconds = retry_after_seconds
+
+
+class Unreachable(HoldfastError):
+    code = "unreachable"
+
+
+class Refused(HoldfastError):
+    """`status` and `problem` (its code) are the server's."""
+
+    code = "refused"
+
+    def __init__(self, text: str, status: int = 0, problem: str = "") -> None:
+        super().__init__(text)
+        self.status = status
+        self.problem = problem
 
 
 class Bug(HoldfastError):

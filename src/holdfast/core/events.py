@@ -1,15 +1,19 @@
 """What travels on the bus. Everything here may be lost, doubled or late: it says where to look, never what is
 true."""
 
+from datetime import datetime
 from typing import Literal
 
 import msgspec
 
 from holdfast.core.chats import Status
+from holdfast.core.failures import Failure
 from holdfast.core.ids import ChatId, UserId
 from holdfast.core.messages import Role
 from holdfast.core.parts import LivePart
 from holdfast.core.shapes import Record
+from holdfast.core.steps import StepKind
+from holdfast.core.usage import Usage
 
 
 class _Event(Record, frozen=True, kw_only=True, tag_field="t"):
@@ -47,6 +51,22 @@ class LiveParts(_Event, frozen=True, kw_only=True, tag="p"):
     parts: tuple[LivePart, ...]
 
 
+class LiveStep(_Event, frozen=True, kw_only=True, tag="l"):
+    """A step under way: sent when an attempt begins and about twice a second while it streams. Its usage is
+    what the provider reported so far and an estimate beyond, to be added to the chat's own. The spans that
+    follow from it: `telemetry.spans.under_way`."""
+
+    chat_id: ChatId
+    episode: Episode
+    turn: int
+    number: int
+    kind: StepKind
+    model: str | None
+    failures: tuple[Failure, ...]
+    usage: Usage
+    started_at: datetime
+
+
 class Skipped(_Event, frozen=True, kw_only=True, tag="s"):
     """Live parts that were too large to travel: ask the owner to repeat them, or wait for the commit."""
 
@@ -70,7 +90,9 @@ class Reread(_Event, frozen=True, kw_only=True, tag="a"):
     reason: Literal["connected", "overflow"]
 
 
-BusEvent = Hint | LiveParts | Skipped | Repeat | Reread
+BusEvent = Hint | LiveParts | LiveStep | Skipped | Repeat | Reread
+# What only those who watch a chat care for, and may be dropped: the commit says better.
+LIVE = (LiveParts, LiveStep, Skipped)
 
 encoder = msgspec.json.Encoder()
 decoder = msgspec.json.Decoder(tuple[BusEvent, ...])

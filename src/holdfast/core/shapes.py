@@ -11,8 +11,9 @@ import msgspec
 Json = object
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Data of ours, stored or sent."""
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Data of ours, stored or sent. It holds data only, so that it is never part of a cycle and the collector
+    need not look at it: a busy server has very many."""
 
 
 class Border(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -40,6 +40,8 @@ from holdfast.providers.repair import RAW, REASON, Invalid, Parsed, invalid_inpu
 
 _MIB = 1024 * 1024
 NAME_CHARACTERS = 200
+# About as many, whatever the model.
+CHARACTERS_A_TOKEN = 4
 
 
 class AnswerLimits(Record, frozen=True, kw_only=True):
@@ -143,6 +145,15 @@ class Assembler:
     @property
     def started(self) -> bool:
         return bool(self._blocks)
+
+    @property
+    def usage(self) -> Usage:
+        """What the provider counted so far; most count only at the end, until then the output is
+        estimated."""
+        counted = self._usage
+        output = max(counted.output, self._characters // CHARACTERS_A_TOKEN)
+        total = counted.total + output - counted.output
+        return msgspec.structs.replace(counted, output=output, total=total)
 
     def answer(self) -> Answer:
         """The whole answer; call it after `Finished`, or when `full`."""

@@ -43,6 +43,9 @@ class ProviderConfig(Record, frozen=True, kw_only=True):
         """Without the key: configuration ends up in logs."""
         return f"ProviderConfig(name={self.name!r}, kind={self.kind!r}, base_url={self.base_url!r})"
 
+    def __rich_repr__(self) -> list[tuple[str, Json]]:  # pyright: ignore[reportImplicitOverride]
+        return [("name", self.name), ("kind", self.kind), ("base_url", self.base_url)]
+
 
 class ModelConfig(Record, frozen=True, kw_only=True):
     """`[models.<name>]`. What is not set is left to the provider."""

@@ -1,7 +1,6 @@
 """What a step cost, from a price list that comes with the program and needs no network. A model that is not
 on it is unpriced, never free; so is everything on one's own machine."""
 
-import warnings
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -16,17 +15,21 @@ _MOST_USD = 1_000_000
 
 
 class Prices:
-    """The list takes a quarter of a second to load: `load` it in a thread before the first step."""
+    """The list takes a quarter of a second to load: `load` it in a thread before the first step that it
+    concerns."""
+
+    def __init__(self) -> None:
+        self.loaded = False
+        self._limits: dict[tuple[str, str], int | None] = {}
+
+    def concern(self, kind: str) -> bool:
+        """Whether the list has anything to say about providers of this kind."""
+        return kind in KINDS and KINDS[kind].prices is not None
 
     def load(self) -> None:
-        import genai_prices
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                genai_prices.calc_price(genai_prices.Usage(input_tokens=1), "gpt-4o", provider_id="openai")
-            except LookupError:
-                pass
+        """Any thread may call it, and so may several at once."""
+        self._calculation("openai", "gpt-4o", Usage(input=1))
+        self.loaded = True
 
     def cost_usd_micros(
         self, kind: str, model: str, usage: Usage, reported_usd: float | None = None
@@ -41,8 +44,10 @@ class Prices:
 
     def context_limit(self, kind: str, model: str) -> int | None:
         """How much the model can take, if the list says it."""
-        found = self._calculation(kind, model, Usage())
-        return None if found is None else found.model.context_window
+        if (kind, model) not in self._limits:
+            found = self._calculation(kind, model, Usage())
+            self._limits[kind, model] = None if found is None else found.model.context_window
+        return self._limits[kind, model]
 
     def _calculation(self, kind: str, model: str, usage: Usage) -> "PriceCalculation | None":
         provider = KINDS[kind].prices if kind in KINDS else None

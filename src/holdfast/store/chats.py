@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from holdfast.core.calls import Action, ActionCall
+from holdfast.core.calls import WAIT_FOR_CHILDREN, Action, ActionCall
 from holdfast.core.chats import Chat, Status, Waiting
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import ChatId, RunId, UserId
@@ -86,6 +86,12 @@ WAITING = _BELOW + (
     "JOIN calls a ON a.chat_id = b.id AND a.state <> 'answered' AND a.state = 'waiting' AND NOT a.abandoned "
     "JOIN chats c ON c.id = a.chat_id AND c.status = 'requires_action' "
     "JOIN messages m ON m.chat_id = a.chat_id AND m.id = a.message_id ORDER BY a.message_id, a.position"
+)
+# Of a chat that runs nothing but calls like these, all that it does is wait.
+_WAITS = ", ".join(f"'{name}'" for name in sorted(WAIT_FOR_CHILDREN))
+WAITS_FOR_CHILDREN = (
+    "SELECT a.chat_id FROM calls a WHERE a.chat_id IN (%s) AND a.state <> 'answered' AND a.state = 'started' "
+    f"AND NOT a.abandoned GROUP BY a.chat_id HAVING count(CASE WHEN a.name IN ({_WAITS}) THEN 1 END) = count(*)"
 )
 STANDING = (
     "SELECT c.depth, count(k.id), "
@@ -206,24 +212,27 @@ _CURSOR = re.compile(r"([0-9]{1,18})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{1
 
 
 def _chats(ids: str, *args: Value) -> Query[tuple[Chat, ...]]:
-    statements = tuple((sql % ids, args) for sql in (CHATS, USAGE_BELOW, WAITING))
+    statements = tuple((sql % ids, args) for sql in (CHATS, USAGE_BELOW, WAITING, WAITS_FOR_CHILDREN))
     return Query(statements, lambda results: _assemble(*results))
 
 
-def _assemble(rows: Rows, usage_below: Rows, waiting: Rows) -> tuple[Chat, ...]:
+def _assemble(rows: Rows, usage_below: Rows, waiting: Rows, on_children: Rows) -> tuple[Chat, ...]:
     below: dict[str, Usage] = {}
     for top, usage in usage_below:
         below[top] = below.get(top, _NO_USAGE) + usage_of(usage)
     asked: dict[str, list[ActionCall]] = {}
     for row in waiting:
         asked.setdefault(row[0], []).append(_action_call(row))
-    return tuple(_chat_of(row, below, asked) for row in rows)
+    parents = {row[0] for row in on_children}
+    return tuple(_chat_of(row, below, asked, parents) for row in rows)
 
 
 _NO_USAGE = Usage()
 
 
-def _chat_of(row: Row, below: dict[str, Usage], asked: dict[str, list[ActionCall]]) -> Chat:
+def _chat_of(
+    row: Row, below: dict[str, Usage], asked: dict[str, list[ActionCall]], parents: set[str]
+) -> Chat:
     state, settings = execution_of(row), settings_of(row, EXECUTION_WIDTH)
     calls = asked.get(state.id)
     # Its own last, so that what does not add up (how full its context is) is its own.
@@ -235,7 +244,10 @@ def _chat_of(row: Row, below: dict[str, Usage], asked: dict[str, list[ActionCall
         summary=settings.summary,
         status=state.status,
         waiting=_waiting(
-            state.status, leased=bool(row[EXECUTION_WIDTH + len(SETTINGS)]), queue=row[_QUEUE_LENGTH]
+            state.status,
+            leased=bool(row[EXECUTION_WIDTH + len(SETTINGS)]),
+            on_children=state.id in parents,
+            queue=row[_QUEUE_LENGTH],
         ),
         archived=state.archived,
         model=settings.model,
@@ -263,9 +275,11 @@ def _chat_of(row: Row, below: dict[str, Usage], asked: dict[str, list[ActionCall
     )
 
 
-def _waiting(status: Status, *, leased: bool, queue: int) -> Waiting | None:
+def _waiting(status: Status, *, leased: bool, on_children: bool, queue: int) -> Waiting | None:
     if status in ("running", "interrupting") and not leased:
         return "capacity"
+    if status == "running" and on_children:
+        return "children"
     return "held" if status == "idle" and queue else None
 
 

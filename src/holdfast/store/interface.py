@@ -144,6 +144,17 @@ class Store(Protocol):
         chat."""
         ...
 
+    # --- everything that is not execution state ---
+
+    async def write(self, query: Query[A]) -> A:
+        """All statements of the query in one transaction, as if nobody else wrote at that moment: what one of
+        them looked at still holds when it is committed. If `read` raises, nothing is kept.
+
+        It may be done twice when the answer to a commit is lost, so the statements must bear that: ids and
+        moments are made before, an insert is followed by a look at what is there under that id. Publishes no
+        hint."""
+        ...
+
     # --- workers ---
 
     async def register_worker(self, name: str, lease_seconds: float) -> WorkerId: ...
@@ -207,7 +218,8 @@ class Store(Protocol):
         ...
 
     async def discard_expired(self) -> None:
-        """Forgets idempotency keys older than a day and workers that are long gone."""
+        """Forgets idempotency keys older than a day, one-time tokens and sessions that have expired, and
+        workers that are long gone."""
         ...
 
     async def backup(self, path: Path) -> None:

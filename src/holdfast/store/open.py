@@ -8,9 +8,10 @@ from urllib.parse import unquote
 from holdfast.core.clock import Clock
 from holdfast.core.errors import BadDatabaseUrl
 from holdfast.core.ids import Ids
+from holdfast.store import directory
+from holdfast.store.directory import FILE_NAME
 from holdfast.store.interface import Publish, Store
 
-FILE_NAME = "holdfast.db"
 FORMS = (
     '"sqlite" (a file in the data directory), "sqlite:PATH", "sqlite:///absolute/path" or '
     '"postgresql://user@host/database"'
@@ -38,6 +39,9 @@ async def open_store(
     from holdfast.store.sqlite.open import open_sqlite
 
     file = sqlite_file(url, data)
+    if url == "sqlite" and mode == "server":
+        # The directory of a file that was named by its path is the person's own.
+        await asyncio.to_thread(directory.secure, file.parent)
     return await asyncio.to_thread(open_sqlite, file, publish=publish, clock=clock, ids=ids, mode=mode)
 
 
@@ -49,13 +53,22 @@ def sqlite_file(url: str, data: Path) -> Path:
     """The file of an SQLite URL. What is wrong with one is said without repeating it: it may hold a
     password."""
     if url == "sqlite":
-        return data.expanduser() / FILE_NAME
+        return _expanded(data) / FILE_NAME
     if url.startswith("sqlite:"):
         rest = url.removeprefix("sqlite:")
         path = unquote(rest.removeprefix("//")) if rest.startswith("///") else rest
         if path and not path.startswith(("//", ":memory:")) and not path.endswith("/") and "\0" not in path:
-            return Path(path).expanduser().absolute()
+            return _expanded(Path(path)).absolute()
         raise BadDatabaseUrl(f"The SQLite database URL names no file. It can be {FORMS}.")
     scheme = _SCHEME.match(url)
     kind = f"of the kind {scheme[1].lower()!r}" if scheme else "without a kind"
     raise BadDatabaseUrl(f"The database URL is {kind}, which Holdfast does not know. It can be {FORMS}.")
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise BadDatabaseUrl(
+            f"The home directory in the path {path} is not known. Write the path in full, or set HOME."
+        ) from None

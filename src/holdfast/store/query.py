@@ -1,4 +1,5 @@
 """Reads as data: a Query says what to fetch and what the rows mean, and does not know which engine runs it.
+What may be written so (everything but execution state) is a Query too, given to `Store.write`.
 
 The SQL is the same text for both engines: `$1` placeholders, `now_micros()` for the database's clock, flags
 used as they are (`NOT removed`), sums cast to bigint."""
@@ -20,7 +21,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Query(Generic[T]):
-    """Statements that see the same snapshot; `read` gets the rows of each, in order."""
+    """Statements that see the same snapshot; `read` gets the rows of each, in order. Of one that writes
+    those are what its RETURNING says."""
 
     statements: tuple[Statement, ...]
     read: Callable[[Sequence[Rows]], T]

@@ -1,6 +1,10 @@
 """What is said when the database cannot be used, and that several may start at once."""
 
 import asyncio
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -23,6 +27,7 @@ from holdfast.store.postgres.migrate import migrate
 from holdfast.store.postgres.statement import CREATED, MOVED, TURN_ENDED
 from holdfast.store.rows import CALL, DELIVERY, FULL_OUTPUT, MESSAGE, NOTICE, QUEUED, STEP, TURN
 from tests.postgres import Databases, Postgres
+from tests.store.postgres.migrating import cut_off
 from tests.store.postgres.replicas import created, nowhere, replica
 from tests.tcp_proxy import TcpProxy
 
@@ -30,6 +35,7 @@ from tests.tcp_proxy import TcpProxy
 pytestmark = pytest.mark.heavy
 
 SECRET = "s3cret-canary"
+ROOT = Path(__file__).parents[3]
 
 
 async def refused(url: str) -> HoldfastError:
@@ -189,13 +195,21 @@ async def test_a_migration_that_fails_leaves_nothing(postgres_url: str) -> None:
         await connection.close()
 
 
+async def halfway(url: str, ended: Callable[[], bool]) -> None:
+    """Waits until somebody is in the middle of a migration (see `migrating`)."""
+    sleeping = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+    connection = await asyncpg.connect(url)
+    while not await connection.fetchval(sleeping):
+        assert not ended()
+        await asyncio.sleep(0.02)
+    await connection.close()
+
+
 async def test_a_server_that_dies_during_a_migration(own_postgres: Postgres) -> None:
     url = own_postgres.create_database("hf")
-    known = migrations.known("postgres")
-    slow = migration(len(known) + 1, "slow", "SELECT pg_sleep(60)")
     connection = await Address.of(url).first_connection()
-    migrating = asyncio.ensure_future(migrate(connection, (*known, slow)))
-    await asyncio.sleep(0.5)
+    migrating = asyncio.ensure_future(migrate(connection, cut_off("next")))
+    await halfway(url, migrating.done)
     await asyncio.to_thread(own_postgres.kill)
     with pytest.raises(DatabaseUnreachable, match="Nothing was changed"):
         await migrating
@@ -203,6 +217,43 @@ async def test_a_server_that_dies_during_a_migration(own_postgres: Postgres) -> 
     await asyncio.to_thread(own_postgres.start)
     async with replica(url) as store:
         await created(store)
+
+
+async def killed_halfway(url: str, which: str) -> None:
+    """A process that dies in the middle of a migration."""
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.store.postgres.migrating", url, which), cwd=ROOT
+    )
+    try:
+        await halfway(url, lambda: child.returncode is not None)
+    finally:
+        child.kill()
+    assert await child.wait() == -signal.SIGKILL
+
+
+async def test_a_first_start_that_is_killed_halfway(own_postgres: Postgres) -> None:
+    url = own_postgres.create_database("hf")
+    await killed_halfway(url, "first")
+    async with replica(url) as store:
+        await created(store)
+        assert await store.check() == []
+
+
+async def test_an_upgrade_that_is_killed_halfway(own_postgres: Postgres) -> None:
+    """Both the version before and the version after go on from what was there."""
+    url = own_postgres.create_database("hf")
+    async with replica(url) as store:
+        view = await created(store)
+    for _ in range(2):
+        await killed_halfway(url, "next")
+        async with replica(url) as store:
+            assert await store.view(view.chat.id) == view
+            assert await store.check() == []
+    connection = await Address.of(url).first_connection()
+    known = migrations.known("postgres")
+    mended = migration(len(known) + 1, "half", "CREATE TABLE half (id bigint)")
+    assert await migrate(connection, (*known, mended)) == (f"{mended.number:04}_half",)
+    await connection.close()
 
 
 async def test_the_types_rows_travel_in_are_what_the_rows_are(postgres_url: str) -> None:

@@ -2,10 +2,11 @@
 
 import asyncio
 import random
-import time
+from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import pytest
+import time_machine
 
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import (
@@ -61,15 +62,19 @@ async def test_two_acquirers_take_each_of_100_orphans_once(postgres_url: str) ->
 
 async def test_leases_are_judged_by_the_databases_clock(postgres_url: str) -> None:
     async with replica(postgres_url) as store:
-        view = await created(store)
-        first = await store.register_worker("first", 2)
-        assert [view.chat.id] == [v.chat.id for v in await store.acquire(first, limit=1, agents_limit=0)]
+        await created(store)
+        first = await store.register_worker("first", 3600)
         second = await store.register_worker("second", 3600)
-        assert await store.acquire(second, limit=1, agents_limit=0) == []
-        assert await asyncio.to_thread(store.renew, first, 1)
-        await asyncio.sleep(1.1)
+        [view] = await store.acquire(first, limit=1, agents_limit=0)
+        with time_machine.travel(datetime.now(UTC) + timedelta(days=1)):
+            assert await store.acquire(second, limit=1, agents_limit=0) == []
+            assert await asyncio.to_thread(store.renew, first, 0.5)
+        taken: list[View] = []
+        while not taken:
+            await asyncio.sleep(0.05)
+            taken = await store.acquire(second, limit=1, agents_limit=0)
+        assert [other.chat.id for other in taken] == [view.chat.id]
         assert not await asyncio.to_thread(store.renew, first, 3600)
-        assert len(await store.acquire(second, limit=1, agents_limit=0)) == 1
 
 
 async def test_a_row_that_somebody_locks_delays_only_its_own_chat(postgres_url: str) -> None:
@@ -80,21 +85,18 @@ async def test_a_row_that_somebody_locks_delays_only_its_own_chat(postgres_url: 
         await transaction.start()
         await connection.execute("SELECT 1 FROM chats WHERE id = $1 FOR UPDATE", views[0].chat.id)
 
-        async def work(view: View) -> float:
-            begun = time.monotonic()
+        async def work(view: View) -> None:
             applied(await store.transition(view.chat.id, answer(), fence=fence_of(view), view=view))
             applied(
                 await store.transition(view.chat.id, Send(parts=text("x"), created_by=view.chat.owner_id))
             )
-            return time.monotonic() - begun
 
         held = asyncio.ensure_future(work(views[0]))
-        assert max(await asyncio.gather(*map(work, views[1:]))) < 1.5
+        await asyncio.gather(*map(work, views[1:]))
         assert not held.done()
         await transaction.rollback()
         await connection.close()
-        async with asyncio.timeout(1):
-            await held
+        await held
 
 
 async def test_a_row_that_stays_locked_is_try_again(postgres_url: str) -> None:
@@ -103,10 +105,8 @@ async def test_a_row_that_stays_locked_is_try_again(postgres_url: str) -> None:
         connection = await asyncpg.connect(postgres_url)
         async with connection.transaction():
             await connection.execute("SELECT 1 FROM chats WHERE id = $1 FOR UPDATE", view.chat.id)
-            begun = time.monotonic()
             with pytest.raises(TryAgain):
                 await store.transition(view.chat.id, Interrupt())
-            assert time.monotonic() - begun < 10
         await connection.close()
         applied(await store.transition(view.chat.id, Interrupt()))
 
@@ -200,27 +200,24 @@ async def test_hints_follow_the_commit_on_the_replica_that_made_it(postgres_url:
 
 
 async def test_no_deadlock_whatever_is_done_to_families_at_once(postgres_url: str) -> None:
-    """Commands on whole families and on single chats, from two replicas at once: everybody is answered
-    quickly."""
+    """Commands on whole families and on single chats, from two replicas at once: everybody is answered, and
+    nobody had to be told to try again."""
     async with replica(postgres_url) as first, replica(postgres_url) as second:
         families = [await _family(first, 4) for _ in range(4)]
         everyone = [chat_id for family in families for chat_id in family]
         roots = [family[0] for family in families]
-        slowest, answers = 0.0, 0
-        end = time.monotonic() + 12
+        answers = 0
 
         async def torment(number: int) -> None:
-            nonlocal slowest, answers
+            nonlocal answers
             chance = random.Random(number)
             store = (first, second)[number % 2]
-            while time.monotonic() < end:
+            for _ in range(40):
                 chat_id = chance.choice(everyone)
                 command = await _some_command(store, chat_id, roots, chance)
                 if isinstance(command, Archive | Unarchive):
                     chat_id = chance.choice(roots)
-                begun = time.monotonic()
                 told = await store.transition(chat_id, command)
-                slowest = max(slowest, time.monotonic() - begun)
                 answers += 1
                 assert isinstance(told, Applied | Refusal)
                 if isinstance(command, Delete) and isinstance(told, Applied):
@@ -231,7 +228,7 @@ async def test_no_deadlock_whatever_is_done_to_families_at_once(postgres_url: st
                         everyone.append(child.chat.id)
 
         await asyncio.gather(*map(torment, range(32)))
-        assert answers > 200
+        assert answers == 32 * 40
         # A deadlock is found by the server after a second and then repeated: there must be none.
         connection = await asyncpg.connect(postgres_url)
         deadlocks = await connection.fetchval(
@@ -239,7 +236,6 @@ async def test_no_deadlock_whatever_is_done_to_families_at_once(postgres_url: st
         )
         await connection.close()
         assert deadlocks == 0
-        assert slowest < 5
         assert await first.check() == []
 
 

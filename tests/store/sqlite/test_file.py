@@ -114,7 +114,7 @@ async def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(DirectoryUnusable, match="another data directory"):
+    with pytest.raises(DirectoryUnusable, match="choose another one"):
         opened(tmp_path / "holdfast.db")
     tmp_path.chmod(0o700)
 
@@ -235,7 +235,7 @@ async def test_a_corrupted_schema_is_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "holdfast.db"
     await written(file)
     damage(file, page=0, offset=100)
-    with pytest.raises(DatabaseDamaged, match="holdfast db check"):
+    with pytest.raises(DatabaseDamaged, match="restore a backup"):
         opened(file)
 
 

@@ -1,6 +1,9 @@
 """The schema's history: forward only, once each, whole or not at all."""
 
+import signal
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,14 @@ from holdfast.store import migrations
 from holdfast.store.migrations import Recorded, known, migration, pending
 from holdfast.store.sqlite.connection import Connection
 from holdfast.store.sqlite.open import migrate, open_sqlite
+from tests.store.sqlite.test_trouble import create
 
-GOOD = migration(2, "good", "CREATE TABLE extra (n INTEGER); INSERT INTO extra VALUES (1);")
+ROOT = Path(__file__).parents[3]
+
+LAST = len(known("sqlite"))
+GOOD = migration(LAST + 1, "good", "CREATE TABLE extra (n INTEGER); INSERT INTO extra VALUES (1);")
 BAD = migration(
-    3, "bad", "CREATE TABLE half (n INTEGER); INSERT INTO half VALUES (1); SELECT * FROM nothing;"
+    LAST + 2, "bad", "CREATE TABLE half (n INTEGER); INSERT INTO half VALUES (1); SELECT * FROM nothing;"
 )
 
 
@@ -41,10 +48,10 @@ def test_what_is_pending() -> None:
     steps = (*known("sqlite"), GOOD, BAD)
     done = [Recorded(m.number, m.name, m.checksum) for m in steps]
     assert pending(steps, ()) == steps
-    assert pending(steps, done[:1]) == (GOOD, BAD)
+    assert pending(steps, done[:LAST]) == (GOOD, BAD)
     assert pending(steps, done) == ()
     with pytest.raises(DatabaseTooNew, match="newer version"):
-        pending(steps[:1], done[:2])
+        pending(steps[:LAST], done[: LAST + 1])
     with pytest.raises(MigrationFailed, match="not the one"):
         pending(steps, [Recorded(1, "foundation", "0" * 64)])
     with pytest.raises(MigrationFailed, match="gap"):
@@ -55,7 +62,8 @@ async def test_a_database_is_made_once(tmp_path: Path) -> None:
     file = tmp_path / "holdfast.db"
     for _ in range(2):
         await open_sqlite(file, publish=_nowhere).close()
-    assert look(file, "SELECT number, name FROM schema_migrations") == [(1, "foundation")]
+    recorded = look(file, "SELECT number, name FROM schema_migrations ORDER BY number")
+    assert recorded == [(mine.number, mine.name) for mine in known("sqlite")]
     assert look(file, "PRAGMA application_id") == [(0x48465354,)]
 
 
@@ -63,12 +71,12 @@ async def test_a_newer_database_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "holdfast.db"
     await open_sqlite(file, publish=_nowhere).close()
     raw = sqlite3.connect(file)
-    raw.execute("INSERT INTO schema_migrations VALUES (2, 'future', 'x', 0)")
+    raw.execute("INSERT INTO schema_migrations VALUES (?, 'future', 'x', 0)", (LAST + 1,))
     raw.commit()
     raw.close()
     content = file.read_bytes()
     for mode in ("server", "tool"):
-        with pytest.raises(DatabaseTooNew, match="schema 2, this version knows 1"):
+        with pytest.raises(DatabaseTooNew, match=f"schema {LAST + 1}, this version knows {LAST}"):
             open_sqlite(file, publish=_nowhere, mode=mode)
     assert file.read_bytes() == content
 
@@ -91,26 +99,52 @@ def test_a_migration_that_fails_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(MigrationFailed, match="was undone"):
         migrate(connection, file, steps, 0)
     # What came before it is kept; it can go on from there.
-    assert [done.number for done in connection.ask(migrations.recorded())] == [1, 2]
+    done = [done.number for done in connection.ask(migrations.recorded())]
+    assert done == list(range(1, LAST + 2))
     assert connection.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'half'") == [(0,)]
-    mended = migration(3, "bad", "CREATE TABLE whole (n INTEGER)")
-    assert migrate(connection, file, (*known("sqlite"), GOOD, mended), 0) == ("0003_bad",)
+    mended = migration(BAD.number, "bad", "CREATE TABLE whole (n INTEGER)")
+    assert migrate(connection, file, (*known("sqlite"), GOOD, mended), 0) == (f"{BAD.number:04}_bad",)
     connection.close()
 
 
-def test_a_migration_that_is_cut_off_leaves_nothing(tmp_path: Path) -> None:
-    """The process dies in the middle: another one starts from the beginning."""
+def killed_halfway(file: Path, which: str) -> None:
+    """A process that dies in the middle of a migration, with part of it on disk."""
+    command = [sys.executable, "-m", "tests.store.sqlite.migrating", str(file), which]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        said = child.stdout.readline()
+        child.kill()
+    assert said == b"halfway\n"
+    assert child.returncode == -signal.SIGKILL
+    assert file.with_name(f"{file.name}-wal").stat().st_size > 1_000_000
+
+
+async def test_a_first_start_that_is_killed_halfway(tmp_path: Path) -> None:
     file = tmp_path / "holdfast.db"
+    killed_halfway(file, "first")
+    with pytest.raises(MigrationFailed, match="db migrate"):
+        open_sqlite(file, publish=_nowhere, mode="tool")
+    store = open_sqlite(file, publish=_nowhere)
+    assert await store.check() == []
+    await create(store)
+    await store.close()
+    assert look(file, "SELECT number FROM schema_migrations") == [(m.number,) for m in known("sqlite")]
+    assert look(file, "SELECT count(*) FROM sqlite_schema WHERE name = 'half'") == [(0,)]
+
+
+async def test_an_upgrade_that_is_killed_halfway(tmp_path: Path) -> None:
+    """Both the version before and the version after go on from what was there."""
+    file = tmp_path / "holdfast.db"
+    store = open_sqlite(file, publish=_nowhere)
+    view = await create(store)
+    await store.close()
+    for _ in range(2):
+        killed_halfway(file, "next")
+        store = open_sqlite(file, publish=_nowhere)
+        assert await store.view(view.chat.id) == view
+        assert await store.check() == []
+        await store.close()
     connection = connection_to(file)
-    connection.run("BEGIN IMMEDIATE")
-    connection.run(migrations.RECORD_TABLE)
-    connection.run(known("sqlite")[0].sql[:6000].rsplit(";", 1)[0])
-    copy = tmp_path / "after.db"
-    # What a crash leaves on disk, as the next process sees it.
-    copy.write_bytes(file.read_bytes())
-    connection.run("ROLLBACK")
+    mended = migration(LAST + 1, "half", "CREATE TABLE half (n INTEGER)")
+    assert migrate(connection, file, (*known("sqlite"), mended), 0) == (f"{LAST + 1:04}_half",)
     connection.close()
-    after = connection_to(copy)
-    assert after.rows("SELECT count(*) FROM sqlite_schema") == [(0,)]
-    assert migrate(after, copy, known("sqlite"), 0) == ("0001_foundation",)
-    after.close()

@@ -29,8 +29,11 @@ _WRITING = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off"
 _DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
 )
+# These may take long: if we die meanwhile the server shall notice at once, and not work on for nobody while
+# others wait for its locks. Only where its operating system can tell.
 _UNLIMITED = (
-    "SET statement_timeout = 0; SET lock_timeout = '60s'; SET idle_in_transaction_session_timeout = 0"
+    "SET statement_timeout = 0; SET lock_timeout = '60s'; SET idle_in_transaction_session_timeout = 0; "
+    "SELECT set_config('client_connection_check_interval', '1s', false) WHERE version() LIKE '%linux%'"
 )
 
 Purpose = Literal["reading", "writing", "upkeep"]

@@ -18,6 +18,9 @@ ANY = (
     TimeoutError,
 )
 
+# Undone because of what others wrote at the same moment.
+OVERTAKEN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+
 # The server answered, so the transaction is known to be undone and the connection is as good as before.
 _UNDONE = (
     asyncpg.LockNotAvailableError,

@@ -2,6 +2,7 @@
 its clock."""
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack
@@ -13,10 +14,10 @@ from holdfast.chats.facts import may_need_facts
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
 from holdfast.core.clock import Clock, SystemClock, to_micros
-from holdfast.core.errors import Bug, HoldfastError
+from holdfast.core.errors import Bug, HoldfastError, TryAgain
 from holdfast.core.ids import ChatId, Ids, UserId, WorkerId
 from holdfast.core.text import clean
-from holdfast.store import choices, damage, keys
+from holdfast.store import choices, damage, keys, tokens
 from holdfast.store.chats import LISTED_ONLY, Only
 from holdfast.store.hints import hints_of, present
 from holdfast.store.interface import Applied, Choices, Found, Once, Publish, Replayed
@@ -26,7 +27,7 @@ from holdfast.store.postgres.asked import Asked, Doubtful
 from holdfast.store.postgres.carrier import Carrier
 from holdfast.store.postgres.combiner import LANES, Combiner
 from holdfast.store.postgres.connect import Address, Purpose
-from holdfast.store.postgres.errors import ANY, is_undone, translated
+from holdfast.store.postgres.errors import ANY, OVERTAKEN, is_undone, translated
 from holdfast.store.postgres.pool import ANSWER_SECONDS, Connection, Pool, fetch
 from holdfast.store.postgres.renewal import Renewal
 from holdfast.store.postgres.transaction import Transaction
@@ -36,6 +37,9 @@ from holdfast.store.views import view as view_query
 T = TypeVar("T")
 
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# What a transaction looked at, in any table, nobody changed before it was committed: else it is undone.
+ALONE = "BEGIN ISOLATION LEVEL SERIALIZABLE"
+ALONE_ATTEMPTS = 20
 LOCK_SETTINGS = f"{choices.SELECT} FOR UPDATE"
 PUT_WORDS = "UPDATE settings SET words = array_to_tsvector($2::text[]) WHERE chat_id = $1"
 CLOSE_SECONDS = 5.0
@@ -177,6 +181,26 @@ class PostgresStore:
 
         return await self._repeatable(self._writers, work)
 
+    # --- everything that is not execution state ---
+
+    async def write(self, query: Query[T]) -> T:
+        async def work(connection: Connection) -> T:
+            transaction = Transaction(connection)
+            await transaction.begin(ALONE)
+            answer = await transaction.ask(query)
+            await transaction.commit()
+            return answer
+
+        for attempt in range(1, ALONE_ATTEMPTS + 1):
+            try:
+                return await self._repeatable(self._writers, work)
+            except TryAgain as error:
+                if not isinstance(error.__cause__, OVERTAKEN) or attempt == ALONE_ATTEMPTS:
+                    raise
+            # Not all of those who met at the same moment again at the same moment.
+            await asyncio.sleep(random.uniform(0, 0.005 * attempt))
+        raise Bug("unreachable")
+
     # --- workers ---
 
     async def register_worker(self, name: str, lease_seconds: float) -> WorkerId:
@@ -248,6 +272,7 @@ class PostgresStore:
 
     async def discard_expired(self) -> None:
         await self._execute(self._upkeepers, keys.DISCARD)
+        await self._execute(self._upkeepers, tokens.DISCARD)
         await self._execute(self._upkeepers, acquiring.DISCARD, upkeep.WORKER_MICROS)
 
     async def backup(self, path: Path) -> None:

@@ -110,8 +110,8 @@ class Transaction(Session):
         self.committing = False
         self._id: str | None = None
 
-    async def begin(self) -> None:
-        await self._connection.execute("BEGIN", timeout=ANSWER_SECONDS)
+    async def begin(self, how: str = "BEGIN") -> None:
+        await self._connection.execute(how, timeout=ANSWER_SECONDS)
 
     async def commit(self) -> None:
         self.committing = True

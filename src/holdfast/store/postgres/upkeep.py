@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -46,7 +47,7 @@ async def backup(address: Address, target: Path) -> None:
             "pg_dump was not found. Install PostgreSQL's client programs (Debian: apt-get install "
             "postgresql-client), or use your own backup of the server."
         )
-    unfinished = target.with_name(f"{target.name}.part{os.getpid()}")
+    unfinished = target.parent / f"{target.name}.part{os.getpid()}"
     try:
         await asyncio.to_thread(_prepare, unfinished, target)
         await _dump(program, address, unfinished)
@@ -54,7 +55,8 @@ async def backup(address: Address, target: Path) -> None:
     except OSError as error:
         raise InvalidInput(f"The backup cannot be written to {target}: {error.strerror}.") from None
     finally:
-        await asyncio.to_thread(unfinished.unlink, missing_ok=True)
+        with suppress(OSError):
+            await asyncio.to_thread(unfinished.unlink)
 
 
 def _prepare(unfinished: Path, target: Path) -> None:

@@ -20,12 +20,14 @@ READER_BUSY_MILLISECONDS = 10_000
 APPLICATION_ID = 0x48465354
 
 _PLACEHOLDER = re.compile(r"\$(\d+)")
+_JSON_INT = re.compile(r"json_int\(([a-z.]+), '([a-z_]+)'\)")
 
 
 @cache
 def spoken(sql: str) -> str:
-    """Shared SQL numbers its placeholders `$1`; here that would be a name, and `?1` is the number."""
-    return _PLACEHOLDER.sub(r"?\1", sql)
+    """Shared SQL numbers its placeholders `$1`; here that would be a name, and `?1` is the number. `json_int`
+    is PostgreSQL's function of ours; here it is said in SQLite's own words, which are quicker than a callback."""
+    return _JSON_INT.sub(r"coalesce(json_extract(\1, '$.\2'), 0)", _PLACEHOLDER.sub(r"?\1", sql))
 
 
 class Connection:
@@ -73,12 +75,19 @@ class Connection:
         self.raw.close()
 
 
+def is_full(error: BaseException) -> bool:
+    """Whether there was no room. Where it is the log's index that needs some, SQLite calls it by another
+    name."""
+    code = getattr(error, "extendedresult", None)
+    return isinstance(error, apsw.FullError) or code == apsw.SQLITE_IOERR_SHMSIZE
+
+
 def meaning(error: BaseException, file: Path) -> BaseException:
     """What an error of SQLite is called here. Anything else is returned as it is."""
     match error:
         case HoldfastError():
             return error
-        case apsw.FullError():
+        case _ if is_full(error):
             return StoreFull(f"The disk that holds {file} is full. Nothing was changed; free some space.")
         case apsw.BusyError() | apsw.LockedError():
             return TryAgain(f"Another program has locked {file}. Nothing was changed.")

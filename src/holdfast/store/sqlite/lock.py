@@ -26,6 +26,7 @@ class FileLock:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._say_who()
         except BlockingIOError:
             owner = _described(os.pread(self._fd, 4096, 0))
             os.close(self._fd)
@@ -33,6 +34,11 @@ class FileLock:
                 f"{file} is in use by another Holdfast server ({owner}). Stop that one first, "
                 "or start this one with another data directory."
             ) from None
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def _say_who(self) -> None:
         owner = Owner(pid=os.getpid(), host=socket.gethostname(), started_at=datetime.now(UTC))
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, encode(owner), 0)

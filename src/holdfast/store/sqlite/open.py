@@ -1,7 +1,6 @@
 """Opening the file: permissions, lock, a look at whose file it is, migrations."""
 
 import os
-import stat
 from pathlib import Path
 from typing import Literal
 
@@ -11,10 +10,11 @@ from holdfast.core.clock import Clock, SystemClock, to_micros
 from holdfast.core.errors import DatabaseDamaged, DirectoryUnusable, HoldfastError, MigrationFailed
 from holdfast.core.ids import Ids, RandomIds
 from holdfast.store import migrations
+from holdfast.store.directory import OPEN_TO_OTHERS, unusable
 from holdfast.store.interface import Publish
 from holdfast.store.migrations import RECORD, RECORD_TABLE, Migration
 from holdfast.store.sqlite.acquiring import RETIRE_ALL
-from holdfast.store.sqlite.connection import APPLICATION_ID, Connection, damaged, meaning, spoken
+from holdfast.store.sqlite.connection import APPLICATION_ID, Connection, is_full, meaning, spoken
 from holdfast.store.sqlite.lock import FileLock
 from holdfast.store.sqlite.store import SqliteStore
 
@@ -75,19 +75,17 @@ def _connect(file: Path, clock: Clock, *, writable: bool) -> Connection:
 
 
 def _prepare(file: Path) -> FileLock:
-    """The directory and the file, for nobody but their owner; then the lock."""
+    """The directory, the lock, and the file with what SQLite keeps beside it, for nobody but their owner."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(file)
     except OSError as error:
-        raise _unusable(file, error) from None
+        raise unusable(file.parent, error) from None
     try:
-        fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            if stat.S_IMODE(os.fstat(fd).st_mode) & 0o077:
-                os.fchmod(fd, 0o600)
-        finally:
-            os.close(fd)
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        for path in (file, *(file.with_name(file.name + more) for more in ("-wal", "-shm"))):
+            if path.exists() and path.stat().st_mode & OPEN_TO_OTHERS:
+                path.chmod(0o600)
     except OSError as error:
         lock.release()
         raise _unusable(file, error) from None
@@ -96,35 +94,42 @@ def _prepare(file: Path) -> FileLock:
 
 def _unusable(file: Path, error: OSError) -> DirectoryUnusable:
     return DirectoryUnusable(
-        f"The database {file} cannot be opened for writing ({error.strerror}). Give this user access to "
-        f"{file.parent}, or choose another data directory."
+        f"The database {file} cannot be opened for writing ({error.strerror}). Make it this user's own, or "
+        "choose another data directory."
     )
 
 
 def _cannot_start(error: apsw.Error, file: Path) -> HoldfastError:
     match error:
         case apsw.CorruptError() | apsw.NotADBError():
-            return damaged(file)
+            return DatabaseDamaged(
+                f"{file} is corrupted, or no database at all. Move it aside and restore a backup."
+            )
+        case _ if is_full(error):
+            return DirectoryUnusable(f"The disk that holds {file} is full. Free some space and start again.")
         case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.IOError():
             return DirectoryUnusable(
                 f"The database {file} cannot be opened ({error}). See that the file exists, the disk works "
                 "and this user may use it."
             )
-        case apsw.FullError():
-            return DirectoryUnusable(f"The disk that holds {file} is full. Free some space and start again.")
         case apsw.BusyError() | apsw.LockedError():
             return DirectoryUnusable(f"Another program has locked {file}. Let it finish and start again.")
         case _:
             failure = meaning(error, file)
-            return failure if isinstance(failure, HoldfastError) else damaged(file)
+            assert isinstance(failure, HoldfastError)
+            return failure
 
 
 # --- the schema ---
 
 
 def _look_at(file: Path, clock: Clock) -> None:
-    if not file.exists():
-        raise DirectoryUnusable(f"There is no database at {file}. `holdfast db migrate` makes one.")
+    try:
+        file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise DirectoryUnusable(f"There is no database at {file}. `holdfast db migrate` makes one.") from None
+    except OSError as error:
+        raise unusable(file.parent, error) from None
     connection = _connect(file, clock, writable=False)
     try:
         if _is_empty(connection, file) or migrations.pending(
@@ -172,9 +177,9 @@ def migrate(connection: Connection, file: Path, known: tuple[Migration, ...], no
                 _apply(connection, missing[0], now)
                 done.append(f"{missing[0].number:04}_{missing[0].name}")
             connection.run("COMMIT")
-        except apsw.FullError:
-            raise
         except apsw.Error as error:
+            if is_full(error):
+                raise
             raise MigrationFailed(
                 f"A change of the schema of {file} failed and was undone: {error}. The data is as it was; "
                 "please report this."

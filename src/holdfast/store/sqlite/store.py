@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, TypeVar, Unpack
 
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import Command, Fence
@@ -30,6 +30,8 @@ from holdfast.store.sqlite.lock import FileLock
 from holdfast.store.sqlite.readers import Readers
 from holdfast.store.sqlite.writer import Done, Writer
 from holdfast.store.views import view as view_query
+
+T = TypeVar("T")
 
 # A renewal that takes longer has failed: the worker must know in time to stop.
 RENEW_SECONDS = 5.0
@@ -169,6 +171,11 @@ class SqliteStore:
             return Done(after, (hint,))
 
         return await self._writer.do(work)
+
+    # --- everything that is not execution state ---
+
+    async def write(self, query: Query[T]) -> T:
+        return await self._writer.do(lambda connection: Done(connection.ask(query)))
 
     # --- workers ---
 

@@ -1,13 +1,14 @@
 """What keeps the file in order: forgetting, backing up, checking."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from holdfast.core.errors import InvalidInput
-from holdfast.store import keys
+from holdfast.store import keys, tokens
 from holdfast.store.sqlite.acquiring import DISCARD
 from holdfast.store.sqlite.connection import Connection, meaning, spoken
 
@@ -19,6 +20,7 @@ BACKUP_PAGES = 2_000
 
 def discard_expired(connection: Connection, now: int) -> None:
     connection.run(spoken(keys.DISCARD))
+    connection.run(spoken(tokens.DISCARD))
     connection.run(DISCARD, (now - WORKER_MICROS,))
 
 
@@ -38,10 +40,10 @@ def integrity(connection: Connection) -> list[str]:
 
 def backup(source: Path, target: Path) -> None:
     """A consistent copy, made under a name of its own and put in place when it is complete."""
-    if target.exists():
-        raise InvalidInput(f"{target} exists already; choose another name for the backup.")
-    unfinished = target.with_name(f"{target.name}.part{os.getpid()}")
+    unfinished = target.parent / f"{target.name}.part{os.getpid()}"
     try:
+        if target.exists():
+            raise InvalidInput(f"{target} exists already; choose another name for the backup.")
         os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         _copy(source, unfinished)
         unfinished.rename(target)
@@ -50,7 +52,8 @@ def backup(source: Path, target: Path) -> None:
     except apsw.Error as error:
         raise meaning(error, target) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink()
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -1,0 +1,1 @@
+"""Who somebody is and what they may do: sign-in, tokens, people, and secrets at rest."""

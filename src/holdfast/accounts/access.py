@@ -1,0 +1,123 @@
+"""Who is calling, and what they may do. A credential is believed for two seconds without another look, so
+that one that was revoked, or whose user was suspended or demoted, is worth nothing within five."""
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from holdfast.accounts.tokens import hash_of, is_secret
+from holdfast.core.accounts import Role, Scope, Token, User
+from holdfast.core.clock import Clock
+from holdfast.core.errors import TryAgain
+from holdfast.core.ids import TokenId
+from holdfast.store import tokens
+from holdfast.store.interface import Store
+from holdfast.store.tokens import Credential
+
+BELIEVED_SECONDS = 2.0
+# So many credentials are remembered at most; beyond, all are looked up anew.
+REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who showed a valid credential."""
+
+    user: User
+    scopes: frozenset[Scope]
+    credential_id: TokenId
+    # token: a program's.  session: a person's browser.
+    kind: Literal["token", "session"]
+    # When the credential ends by itself; None: never. A session's moves on while it is used.
+    expires_at: datetime | None = None
+
+    def may(self, scope: Scope) -> bool:
+        return scope in self.scopes
+
+    @property
+    def may_approve(self) -> bool:
+        """Approvals are a person's: given in a session, or through a token that a person let write."""
+        return "chats:write" in self.scopes
+
+
+def scopes_of(role: Role, token: Token) -> frozenset[Scope]:
+    """What a credential is worth in the hands of somebody with this role: a member has never `admin`."""
+    granted = frozenset(token.scopes)
+    return granted if role == "admin" else granted - {"admin"}
+
+
+def caller_of(credential: Credential) -> Caller:
+    token, user = credential.token, credential.user
+    return Caller(
+        user=user,
+        scopes=scopes_of(user.role, token),
+        credential_id=token.id,
+        kind="session" if token.kind == "session" else "token",
+        expires_at=token.expires_at,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    caller: Caller
+    # By a clock that counts suspend: what was true before a laptop slept is looked up anew.
+    until: float
+
+
+class Access:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._known: dict[bytes, _Known] = {}
+
+    async def authenticate(self, secret: str) -> Caller | None:
+        """Whose credential this is: an API token or a session that is neither revoked nor expired, of a user
+        who is not suspended. None: nobody's. One-time tokens are good for `SignIn.exchange` alone."""
+        if not is_secret(secret):
+            return None
+        hashed = hash_of(secret)
+        asked_at = self._clock.elapsed()
+        known = self._known.get(hashed)
+        if known is not None and asked_at < known.until:
+            return known.caller
+        credential = await self._store.read(tokens.credential(hashed))
+        if credential is None:
+            self._known.pop(hashed, None)
+            return None
+        if credential.untouched:
+            # That it was used is noted for people; the request does not fail for it.
+            with suppress(TryAgain):
+                await self._store.write(tokens.touch(credential.token.id))
+        caller = caller_of(credential)
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        # Counted from before the question: the answer may have been long on its way.
+        self._known[hashed] = _Known(caller, asked_at + BELIEVED_SECONDS)
+        return caller
+
+    async def still(self, callers: Iterable[Caller]) -> set[TokenId]:
+        """The credentials of these callers that are still valid and still worth as much, by one query without
+        any memory. For feeds, which ask every two seconds."""
+        asked = {caller.credential_id: caller for caller in callers}
+        if not asked:
+            return set()
+        found = await self._store.read(tokens.valid(tuple(asked)))
+        return {
+            credential.token.id
+            for credential in found
+            if _worth_as_much(asked[credential.token.id], caller_of(credential))
+        }
+
+    def forget(self, credential_ids: Collection[TokenId] | None = None) -> None:
+        """Looks these up anew (None: all), here at once; other processes do within two seconds."""
+        self._known = {
+            hashed: known
+            for hashed, known in self._known.items()
+            if credential_ids is not None and known.caller.credential_id not in credential_ids
+        }
+
+
+def _worth_as_much(before: Caller, now: Caller) -> bool:
+    return before.scopes <= now.scopes

@@ -1,0 +1,105 @@
+"""Files that nobody but their owner may read: keys and tokens in the data directory. A file appears whole or
+not at all, on the disk before anybody relies on it."""
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from holdfast.core.errors import DirectoryUnusable
+
+# By these a data directory is known.
+OUR_FILES = frozenset({"holdfast.db", "secret.key", "admin.token"})
+_OTHERS = 0o077
+_EVERYBODY = 0o007
+
+
+def private_directory(path: Path) -> None:
+    """Makes the data directory, or closes one of ours that others could look into. One that is not ours, or
+    that holds other things (somebody's home, /tmp), is left as it is and refused while it is open."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        there = {entry.name for entry in path.iterdir()}
+        _close_to_others(
+            path,
+            0o700,
+            is_ours=not there or bool(there & OUR_FILES),
+            instead="Use a directory of its own, or",
+        )
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+def read_private(path: Path) -> str | None:
+    """What is in the file; None: there is none."""
+    try:
+        if not path.exists():
+            return None
+        _close_to_others(path, 0o600, is_ours=True, instead="It holds a secret:")
+        return path.read_text(encoding="ascii").strip()
+    except UnicodeDecodeError:
+        return ""
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+def replace_private(path: Path, text: str) -> None:
+    """Puts the text where something else may be."""
+    try:
+        _unfinished(path, text).replace(path)
+        _sync(path.parent)
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+def create_private(path: Path, text: str) -> str:
+    """Puts the text where nothing is. What is there then: ours, or that of who came first."""
+    try:
+        unfinished = _unfinished(path, text)
+        try:
+            with suppress(FileExistsError):
+                os.link(unfinished, path)
+        finally:
+            unfinished.unlink()
+        _sync(path.parent)
+    except OSError as error:
+        raise _unusable(path, error) from None
+    return read_private(path) or ""
+
+
+def _unfinished(path: Path, text: str) -> Path:
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="ascii") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(fd)
+    return unfinished
+
+
+def _sync(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _close_to_others(path: Path, mode: int, *, is_ours: bool, instead: str) -> None:
+    """A group of somebody else's file may be how we are meant to read it."""
+    status = path.stat()
+    open_to = stat.S_IMODE(status.st_mode)
+    if status.st_uid == os.geteuid() and open_to & _OTHERS and is_ours:
+        path.chmod(mode)
+    elif open_to & _EVERYBODY:
+        raise DirectoryUnusable(
+            f"{path} is open to everybody on this machine. {instead} close it: chmod o-rwx {path}"
+        )
+
+
+def _unusable(path: Path, error: OSError) -> DirectoryUnusable:
+    return DirectoryUnusable(
+        f"{path} cannot be used ({error.strerror}). Give this user access to {path.parent}, or choose "
+        "another data directory."
+    )

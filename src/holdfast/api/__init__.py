@@ -1,0 +1,1 @@
+"""The HTTP API: handlers parse, call one thing, and map the answer. One module per resource."""

@@ -1,0 +1,124 @@
+"""Named agents: instructions, a model and tools under a name, for chats to be started as."""
+
+from typing import Annotated, Any
+
+from litestar import Router, delete, get, patch, post
+from litestar.params import JSONBody
+from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
+
+from holdfast.api.checks import Effort, Instructions, ModelName, ToolName, check_model, check_tools
+from holdfast.api.pages import Cursor, Limit, Page
+from holdfast.api.problems import invalid, not_found
+from holdfast.api.services import By, InPath, Services, With, needs
+from holdfast.core.accounts import NamedAgent
+from holdfast.core.ids import NamedAgentId, is_uuid7
+from holdfast.core.shapes import Border
+from holdfast.store import named_agents
+
+Name = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")]
+Description = Annotated[str, Meta(max_length=2000)]
+AgentTools = Annotated[tuple[ToolName, ...], Meta(max_length=500)]
+
+
+class CreateAgent(Border, frozen=True, kw_only=True):
+    name: Name
+    description: Description = ""
+    instructions: Instructions = ""
+    model: ModelName | None = None
+    effort: Effort | None = None
+    tools: AgentTools | None = None
+    published: bool = False
+
+
+class ChangeAgent(Border, frozen=True, kw_only=True):
+    name: Name | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
+    instructions: Instructions | UnsetType = UNSET
+    model: ModelName | UnsetType | None = UNSET
+    effort: Effort | UnsetType | None = UNSET
+    tools: AgentTools | UnsetType | None = UNSET
+    published: bool | UnsetType = UNSET
+
+
+@get("/agents", guards=[needs("chats:read")])
+async def list_agents(
+    services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
+) -> Page[NamedAgent]:
+    """The caller's own, and those that others have published."""
+    after = None if cursor is None else NamedAgentId(cursor)
+    if after is not None and not is_uuid7(after):
+        raise invalid("cursor", "not one that this list gave out")
+    found = await services.store.read(named_agents.page(caller.user.id, after=after, limit=limit + 1))
+    more = len(found) > limit
+    return Page(items=found[:limit], next_cursor=found[limit - 1].id if more else None)
+
+
+@post("/agents", guards=[needs("chats:write")], status_code=201)
+async def create_agent(data: JSONBody[CreateAgent], services: With, caller: By) -> NamedAgent:
+    check_model(services, data.model, data.effort)
+    check_tools(services, data.tools)
+    now = services.clock.now()
+    new = NamedAgent(
+        id=NamedAgentId(services.ids.uuid7(now)),
+        owner_id=caller.user.id,
+        name=data.name,
+        description=data.description,
+        instructions=data.instructions,
+        model=data.model,
+        effort=data.effort,
+        tools=data.tools,
+        published=data.published,
+        created_at=now,
+        updated_at=now,
+    )
+    return await services.store.write(named_agents.create(new))
+
+
+@get("/agents/{agent_id:str}", guards=[needs("chats:read")])
+async def read_agent(agent_id: InPath, services: With, caller: By) -> NamedAgent:
+    return await _usable(services, caller, agent_id)
+
+
+@patch("/agents/{agent_id:str}", guards=[needs("chats:write")])
+async def change_agent(
+    agent_id: InPath, data: JSONBody[ChangeAgent], services: With, caller: By
+) -> NamedAgent:
+    """Only its owner may. Chats that run as it take the change with their next turn."""
+    before = await _usable(services, caller, agent_id)
+    if before.owner_id != caller.user.id:
+        raise not_found("agent")
+    changes: dict[str, Any] = {
+        name: value for name in data.__struct_fields__ if (value := getattr(data, name)) is not UNSET
+    }
+    after = replace(before, **changes, updated_at=services.clock.now())
+    if changes.get("model") or changes.get("effort"):
+        check_model(services, after.model, after.effort)
+    if "tools" in changes:
+        check_tools(services, after.tools)
+    return await services.store.write(named_agents.replace(after))
+
+
+@delete("/agents/{agent_id:str}", guards=[needs("chats:write")], status_code=204)
+async def delete_agent(agent_id: InPath, services: With, caller: By) -> None:
+    """Chats that were started as it go on without it."""
+    agent = await _usable(services, caller, agent_id)
+    if agent.owner_id != caller.user.id:
+        raise not_found("agent")
+    await services.store.write(named_agents.delete(agent.id, caller.user.id))
+
+
+async def _usable(services: Services, caller: By, agent_id: str) -> NamedAgent:
+    found = (
+        await services.store.read(named_agents.agent(NamedAgentId(agent_id), caller.user.id))
+        if is_uuid7(agent_id)
+        else None
+    )
+    if found is None:
+        raise not_found("agent")
+    return found
+
+
+router = Router(
+    "/", route_handlers=[list_agents, create_agent, read_agent, change_agent, delete_agent], tags=["agents"]
+)

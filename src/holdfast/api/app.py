@@ -1,0 +1,102 @@
+"""The application: every route in one list, behind the gate."""
+
+from typing import Any
+
+from litestar import Litestar, Router
+from litestar.config.app import AppConfig
+from litestar.datastructures import State
+from litestar.di import Provide
+from litestar.openapi import OpenAPIConfig
+from litestar.types import ASGIApp
+
+from holdfast import __version__
+from holdfast.accounts.record import Audit
+from holdfast.api import (
+    agents,
+    calls,
+    chats,
+    export,
+    feeds,
+    health,
+    messages,
+    models,
+    page,
+    providers,
+    queue,
+    reference,
+    session,
+    settings,
+    trace,
+    usage,
+    users,
+)
+from holdfast.api.bodies import MAX_BODY_BYTES, JsonRequest
+from holdfast.api.denials import Denials
+from holdfast.api.gate import Gate
+from holdfast.api.openapi import Rendered, finished
+from holdfast.api.problems import respond
+from holdfast.api.services import Services, provide_caller, provide_services
+
+ROUTERS = (
+    chats.router,
+    messages.router,
+    queue.router,
+    calls.router,
+    feeds.router,
+    trace.router,
+    usage.router,
+    export.router,
+    models.router,
+    agents.router,
+    providers.router,
+    session.router,
+    users.router,
+    settings.router,
+    health.router,
+)
+
+
+def create_app(services: Services) -> ASGIApp:
+    app = litestar_app(services)
+    audit = Audit(services.store, services.clock, services.ids)
+    denials = Denials(audit, services.clock)
+    return Gate(app, services.access, denials, services.config().server.hosts)
+
+
+def litestar_app(services: Services) -> Litestar:
+    return Litestar(
+        route_handlers=[
+            Router("/api/v1", route_handlers=list(ROUTERS)),
+            health.open_router,
+            reference.router,
+            page.router,
+        ],
+        state=State({"services": services}),
+        dependencies={
+            "services": Provide(provide_services, sync_to_thread=False),
+            "caller": Provide(provide_caller, sync_to_thread=False),
+        },
+        exception_handlers={Exception: respond},
+        request_class=JsonRequest,
+        request_max_body_size=MAX_BODY_BYTES,
+        openapi_config=OpenAPIConfig(
+            title="Holdfast",
+            version=__version__,
+            description="Agents that run durably.",
+            path="/api",
+            render_plugins=[Rendered(path="/openapi.json")],
+            create_examples=False,
+        ),
+        on_app_init=[_quiet],
+    )
+
+
+def _quiet(config: AppConfig) -> AppConfig:
+    """Errors are logged by `problems`, once."""
+    config.logging_config = None
+    return config
+
+
+def document(services: Services) -> dict[str, Any]:
+    """The OpenAPI document, as served at /api/openapi.json."""
+    return finished(litestar_app(services).openapi_schema.to_schema())

@@ -1,0 +1,75 @@
+"""Reading JSON bodies: strictly typed, unknown fields refused, and nothing that the store or another client
+could not carry."""
+
+import re
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request
+from msgspec import Meta
+
+from holdfast.api.problems import Problem, invalid, of_decoding
+from holdfast.core.ids import FileId
+from holdfast.core.parts import Parts, Text
+from holdfast.core.shapes import Border, Json, check_json
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+
+# What a reader sees nothing of: spaces, controls, zero-width and bidirectional marks, fillers.
+_INVISIBLE = re.compile(
+    r"[\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]*"
+)
+
+
+class JsonRequest(Request[Any, Any, Any]):
+    """Decodes the body into the type that the handler declares, at once and strictly."""
+
+    async def json(self) -> Any:  # pyright: ignore[reportImplicitOverride] - the decorator is younger than 3.11
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Problem("unsupported_media_type", "The body must be application/json.")
+        field = self.route_handler.parsed_data_field
+        return decode(await self.body(), Any if field is None else field.annotation)
+
+
+def decode(body: bytes, wanted: Any) -> Any:
+    try:
+        return msgspec.json.decode(body, type=wanted)
+    except msgspec.DecodeError as error:
+        raise of_decoding(error) from None
+    except RecursionError:
+        raise Problem("invalid_input", "The body is nested too deeply.") from None
+    except UnicodeDecodeError:
+        raise Problem("invalid_input", "The body is not UTF-8.") from None
+
+
+class TextIn(Border, frozen=True, kw_only=True, tag="text", tag_field="type"):
+    text: str
+
+
+class FileIn(Border, frozen=True, kw_only=True, tag="file", tag_field="type"):
+    file_id: str
+
+
+Content = str | Annotated[list[TextIn | FileIn], Meta(min_length=1, max_length=100)]
+
+
+def parts_of(content: Content) -> Parts:
+    """What a person wrote, as parts. Nothing to read is nothing to send."""
+    texts = [content] if isinstance(content, str) else []
+    for number, part in enumerate([] if isinstance(content, str) else content):
+        if isinstance(part, FileIn):
+            raise invalid(f"content.{number}.file_id", f"there is no file {FileId(part.file_id[:64])!r}")
+        texts.append(part.text)
+    if all(_INVISIBLE.fullmatch(text) for text in texts):
+        raise invalid("content", "there is nothing to read in it")
+    return tuple(Text(text=text) for text in texts if text)
+
+
+def checked_json(field: str, value: Json) -> Json:
+    try:
+        check_json(value)
+    except ValueError as error:
+        raise invalid(field, str(error)) from None
+    return value

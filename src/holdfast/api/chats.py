@@ -1,0 +1,296 @@
+"""Chats: create, list, read, change, delete, fork; interrupt, compact, retry, reconcile."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Response, Router, delete, get, patch, post
+from litestar.params import FromQuery, JSONBody, QueryParameter
+from msgspec import UNSET, Meta, UnsetType
+
+from holdfast.api.bodies import Content, JsonRequest, parts_of
+from holdfast.api.checks import (
+    BudgetIn,
+    ClientToolsIn,
+    Effort,
+    Instructions,
+    Label,
+    Labels,
+    ModelName,
+    Title,
+    ToolsIn,
+    budget_of,
+    check_client_tools,
+    check_model,
+    check_tools,
+    find_agent,
+)
+from holdfast.api.commands import command
+from holdfast.api.pages import Cursor, Limit, Page
+from holdfast.api.problems import invalid, not_found
+from holdfast.api.services import By, InPath, Services, With, needs, own_chat
+from holdfast.api.shown import created, moved
+from holdfast.chats.commands import (
+    Archive,
+    Command,
+    Compact,
+    Create,
+    Delete,
+    Fork,
+    Interrupt,
+    Reconcile,
+    RetryTurn,
+    Unarchive,
+)
+from holdfast.core.chats import Chat, Settings, Status
+from holdfast.core.ids import ChatId, MessageId, RunId, is_uuid7
+from holdfast.core.shapes import Border
+from holdfast.core.text import one_line
+from holdfast.core.usage import Budget
+from holdfast.store import chats, choices, messages
+from holdfast.store.chats import Only
+from holdfast.store.interface import Applied, Choices
+
+TITLE_LENGTH = 200
+
+
+class CreateChat(Border, frozen=True, kw_only=True):
+    content: Content
+    title: Title | None = None
+    model: ModelName | None = None
+    effort: Effort | None = None
+    workspace_id: Annotated[str, Meta(max_length=36)] | None = None
+    agent: Annotated[str, Meta(max_length=100)] | None = None
+    instructions: Instructions | None = None
+    client_tools: ClientToolsIn = ()
+    labels: Labels = ()
+    budget: BudgetIn | None = None
+    tools: ToolsIn | None = None
+
+
+class ChangeChat(Border, frozen=True, kw_only=True):
+    title: Title | UnsetType = UNSET
+    archived: bool | UnsetType = UNSET
+    labels: Labels | UnsetType = UNSET
+    pinned: bool | UnsetType = UNSET
+    model: ModelName | UnsetType | None = UNSET
+    effort: Effort | UnsetType | None = UNSET
+    budget: BudgetIn | UnsetType | None = UNSET
+    tools: ToolsIn | UnsetType | None = UNSET
+
+
+class ForkChat(Border, frozen=True, kw_only=True):
+    message_id: str | None = None
+    title: Title | None = None
+
+
+@post("/chats", guards=[needs("chats:write")], status_code=201)
+async def create_chat(
+    request: JsonRequest, data: JSONBody[CreateChat], services: With, caller: By
+) -> Response[Chat]:
+    """Start a chat: the content is its first message and the agent begins at once."""
+    check_model(services, data.model, data.effort)
+    agent = await find_agent(services, caller, data.agent)
+    if data.workspace_id is not None:
+        raise invalid("workspace_id", "there is no such workspace")
+    client_tools = check_client_tools(services, data.client_tools)
+    settings = Settings(
+        title=one_line(data.title or "", TITLE_LENGTH),
+        title_source="person" if data.title and data.title.strip() else "none",
+        model=data.model,
+        effort=data.effort,
+        agent=None if agent is None else agent.id,
+        instructions=data.instructions,
+        client_tools=client_tools,
+        labels=data.labels,
+        budget=budget_of(data.budget, services),
+        tools=check_tools(services, data.tools, tuple(tool.name for tool in client_tools)),
+    )
+    chat_id = ChatId(services.ids.uuid7(services.clock.now()))
+    return await command(
+        services,
+        caller,
+        request,
+        chat_id,
+        Create(owner_id=caller.user.id, settings=settings, parts=parts_of(data.content)),
+        answer=lambda applied: (201, created(applied, settings)),
+    )
+
+
+@get("/chats", guards=[needs("chats:read")])
+async def list_chats(
+    services: With,
+    caller: By,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    archived: FromQuery[bool | None] = False,
+    parent_id: FromQuery[str | None] = None,
+    run_id: FromQuery[str | None] = None,
+    label: FromQuery[Label | None] = None,
+    status: FromQuery[Status | None] = None,
+    q: Annotated[str | None, QueryParameter(max_length=1000, description="Words to find.")] = None,
+) -> Page[Chat]:
+    """The caller's chats, those last active first; with `q` those that have the words."""
+    for name, value in (("parent_id", parent_id), ("run_id", run_id)):
+        if value is not None and not is_uuid7(value):
+            raise invalid(name, "not an id")
+    only = Only(
+        archived=archived,
+        parent_id=None if parent_id is None else ChatId(parent_id),
+        run_id=None if run_id is None else RunId(run_id),
+        label=label,
+        status=status,
+    )
+    if q is not None and q.strip():
+        found = await services.store.search(caller.user.id, q, only=only, limit=limit, cursor=cursor)
+        items = await services.store.read(chats.chats(tuple(hit.chat_id for hit in found.hits)))
+        return Page(items=items, next_cursor=found.next_cursor)
+    page = await services.store.read(chats.page(caller.user.id, only, limit=limit, cursor=cursor))
+    return Page(items=page.items, next_cursor=page.next_cursor)
+
+
+@get("/chats/{chat_id:str}", guards=[needs("chats:read")])
+async def read_chat(chat_id: InPath, services: With, caller: By) -> Chat:
+    return await own_chat(services, caller, chat_id)
+
+
+@patch("/chats/{chat_id:str}", guards=[needs("chats:write")])
+async def change_chat(
+    request: JsonRequest, chat_id: InPath, data: JSONBody[ChangeChat], services: With, caller: By
+) -> Chat:
+    """Change what was chosen for a chat. Archiving takes the whole family."""
+    chat = await own_chat(services, caller, chat_id)
+    new = _choices(services, data, chat)
+    if data.archived is not UNSET and data.archived != chat.archived:
+        wanted = Archive() if data.archived else Unarchive()
+        await command(services, caller, request, chat.id, wanted, answer=lambda _: (200, None))
+    if new:
+        await services.store.update_settings(chat.id, **new)
+    return await own_chat(services, caller, chat_id)
+
+
+def _choices(services: Services, data: ChangeChat, chat: Chat) -> Choices:
+    new: Choices = {}
+    if data.title is not UNSET:
+        new["title"], new["title_source"] = one_line(data.title, TITLE_LENGTH), "person"
+    if data.labels is not UNSET:
+        new["labels"] = data.labels
+    if data.pinned is not UNSET:
+        new["pinned"] = data.pinned
+    model = chat.model if data.model is UNSET else data.model
+    if data.model is not UNSET or data.effort is not UNSET:
+        effort = chat.effort if data.effort is UNSET else data.effort
+        check_model(services, model, effort if data.effort is not UNSET else None)
+        new["model"], new["effort"] = model, effort
+    if data.budget is not UNSET:
+        given = data.budget
+        new["budget"] = (
+            None if given is None else Budget(tokens=given.tokens, cost_usd_micros=given.cost_usd_micros)
+        )
+    if data.tools is not UNSET:
+        new["tools"] = check_tools(services, data.tools)
+    return new
+
+
+@delete("/chats/{chat_id:str}", guards=[needs("chats:write")], status_code=204)
+async def delete_chat(request: JsonRequest, chat_id: InPath, services: With, caller: By) -> None:
+    """Delete a chat and its sub-agents; what they run is ended."""
+    chat = await own_chat(services, caller, chat_id)
+    await command(services, caller, request, chat.id, Delete(), answer=lambda _: (204, None))
+
+
+@post("/chats/{chat_id:str}/fork", guards=[needs("chats:write")], status_code=201)
+async def fork_chat(
+    request: JsonRequest, chat_id: InPath, data: JSONBody[ForkChat], services: With, caller: By
+) -> Response[Chat]:
+    """A new idle chat with the history up to a message (all of it when none is named)."""
+    chat = await own_chat(services, caller, chat_id)
+    if data.message_id is not None:
+        await _own_message(services, chat, data.message_id)
+    source = await services.store.read(choices.settings(chat.id))
+    if source is None:
+        raise not_found("chat")
+    title = data.title if data.title is not None else f"{source.title} (fork)".strip()
+    settings = msgspec.structs.replace(
+        source,
+        title=one_line(title, TITLE_LENGTH),
+        title_source="person" if data.title else source.title_source,
+        summary="",
+        pinned=False,
+        budget=budget_of(None, services),
+    )
+    return await command(
+        services,
+        caller,
+        request,
+        ChatId(services.ids.uuid7(services.clock.now())),
+        Fork(
+            owner_id=caller.user.id,
+            source_id=chat.id,
+            settings=settings,
+            up_to=None if data.message_id is None else MessageId(data.message_id),
+        ),
+        answer=lambda applied: (201, created(applied, settings)),
+    )
+
+
+async def _own_message(services: Services, chat: Chat, message_id: str) -> None:
+    found = (
+        await services.store.read(messages.message(chat.id, MessageId(message_id)))
+        if is_uuid7(message_id)
+        else None
+    )
+    if found is None or found.removed:
+        raise not_found("message")
+
+
+async def _move(
+    request: JsonRequest, chat_id: str, services: Services, caller: By, wanted: Command
+) -> Response[Any]:
+    chat = await own_chat(services, caller, chat_id)
+
+    def answer(applied: Applied) -> tuple[int, object]:
+        return 202, moved(chat, applied)
+
+    return await command(services, caller, request, chat.id, wanted, answer=answer)
+
+
+@post("/chats/{chat_id:str}/interrupt", guards=[needs("chats:write")], status_code=202)
+async def interrupt_chat(request: JsonRequest, chat_id: InPath, services: With, caller: By) -> Response[Chat]:
+    """Stop the running turn. What was said so far is kept, marked as interrupted."""
+    return await _move(request, chat_id, services, caller, Interrupt())
+
+
+@post("/chats/{chat_id:str}/compact", guards=[needs("chats:write")], status_code=202)
+async def compact_chat(request: JsonRequest, chat_id: InPath, services: With, caller: By) -> Response[Chat]:
+    """Summarise the history, so that the model is shown less of it. Nothing is deleted."""
+    return await _move(request, chat_id, services, caller, Compact())
+
+
+@post("/chats/{chat_id:str}/retry", guards=[needs("chats:write")], status_code=202)
+async def retry_chat(request: JsonRequest, chat_id: InPath, services: With, caller: By) -> Response[Chat]:
+    """Run the failed turn again."""
+    return await _move(request, chat_id, services, caller, RetryTurn())
+
+
+@post("/chats/{chat_id:str}/reconcile", guards=[needs("chats:write")], status_code=202)
+async def reconcile_chat(request: JsonRequest, chat_id: InPath, services: With, caller: By) -> Response[Chat]:
+    """Bring a chat in an impossible state to an error that can be retried. Loses no message."""
+    return await _move(request, chat_id, services, caller, Reconcile())
+
+
+router = Router(
+    "/",
+    route_handlers=[
+        create_chat,
+        list_chats,
+        read_chat,
+        change_chat,
+        delete_chat,
+        fork_chat,
+        interrupt_chat,
+        compact_chat,
+        retry_chat,
+        reconcile_chat,
+    ],
+    tags=["chats"],
+)

@@ -1,0 +1,108 @@
+"""What callers name must exist, be theirs, and be sensible: models, efforts, named agents, labels, tools."""
+
+import re
+from typing import Annotated
+
+from msgspec import Meta
+
+from holdfast.accounts.access import Caller
+from holdfast.api.bodies import checked_json
+from holdfast.api.problems import invalid
+from holdfast.api.services import Services
+from holdfast.core.accounts import NamedAgent
+from holdfast.core.chats import ClientTool
+from holdfast.core.errors import HoldfastError
+from holdfast.core.shapes import Border, Json
+from holdfast.core.usage import Budget
+from holdfast.store import named_agents
+from holdfast.tools.approval import Policy
+
+Title = Annotated[str, Meta(max_length=200)]
+Label = Annotated[str, Meta(min_length=1, max_length=100)]
+Labels = Annotated[tuple[Label, ...], Meta(max_length=50)]
+ModelName = Annotated[str, Meta(min_length=1, max_length=64)]
+Effort = Annotated[str, Meta(min_length=1, max_length=20)]
+Instructions = Annotated[str, Meta(max_length=200_000)]
+ToolName = Annotated[str, Meta(min_length=1, max_length=128)]
+# Only these tools; or who must agree before each of them runs.
+ToolsIn = Annotated[tuple[ToolName, ...], Meta(max_length=500)] | dict[str, Policy]
+
+_TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_EFFORT = re.compile(r"[a-z]{1,20}")
+
+
+class BudgetIn(Border, frozen=True, kw_only=True):
+    tokens: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    cost_usd_micros: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+
+
+class ClientToolIn(Border, frozen=True, kw_only=True):
+    name: ToolName
+    description: Annotated[str, Meta(max_length=20_000)]
+    input_schema: dict[str, Json]
+
+
+ClientToolsIn = Annotated[tuple[ClientToolIn, ...], Meta(max_length=100)]
+
+
+def check_model(services: Services, model: str | None, effort: str | None) -> None:
+    """Of a model that is named now: it must be there and enabled, and know the effort."""
+    try:
+        config = services.providers.require(model)
+    except HoldfastError as error:
+        if model is None:
+            return
+        raise invalid("model", error.text) from None
+    if effort is None:
+        return
+    if _EFFORT.fullmatch(effort) is None or (config.efforts and effort not in config.efforts):
+        known = ", ".join(config.efforts)
+        raise invalid(
+            "effort", f"the model {config.name} knows {known}" if known else "not a word like low or high"
+        )
+
+
+async def find_agent(services: Services, caller: Caller, name: str | None) -> NamedAgent | None:
+    if name is None:
+        return None
+    found = await services.store.read(named_agents.named(name, caller.user.id))
+    if found is None:
+        raise invalid("agent", f"there is no agent {name[:64]!r}; GET /api/v1/agents lists them")
+    return found
+
+
+def check_tools(services: Services, tools: ToolsIn | None, extra: tuple[str, ...] = ()) -> Json:
+    """Names must be of tools that exist, so that a typing error does not silently forbid one."""
+    if tools is None:
+        return None
+    for name in tools:
+        if name not in services.tools and name not in extra:
+            raise invalid("tools", services.tools.unknown(name))
+    return tools if isinstance(tools, dict) else list(tools)
+
+
+def check_client_tools(services: Services, tools: ClientToolsIn) -> tuple[ClientTool, ...]:
+    seen: set[str] = set()
+    for number, tool in enumerate(tools):
+        field = f"client_tools.{number}"
+        if _TOOL_NAME.fullmatch(tool.name) is None:
+            raise invalid(f"{field}.name", "a letter, then letters, digits, _ and -, at most 64")
+        if tool.name in services.tools or tool.name in seen:
+            raise invalid(f"{field}.name", f"there is already a tool {tool.name}")
+        if tool.input_schema.get("type", "object") != "object":
+            raise invalid(f"{field}.input_schema", "the input of a tool is an object")
+        checked_json(f"{field}.input_schema", tool.input_schema)
+        seen.add(tool.name)
+    return tuple(
+        ClientTool(name=tool.name, description=tool.description, input_schema=tool.input_schema)
+        for tool in tools
+    )
+
+
+def budget_of(given: BudgetIn | None, services: Services) -> Budget | None:
+    """What was asked for, else the default of the configuration."""
+    if given is not None:
+        return Budget(tokens=given.tokens, cost_usd_micros=given.cost_usd_micros)
+    default = services.config().budget
+    tokens, money = int(default.tokens) or None, round(default.cost_usd * 1_000_000) or None
+    return Budget(tokens=tokens, cost_usd_micros=money) if tokens or money else None

@@ -1,0 +1,67 @@
+"""One way from a request to a transition: with its idempotency key if it has one, refusals as problems."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+from litestar import Response
+
+from holdfast.accounts.access import Caller
+from holdfast.api.bodies import JsonRequest
+from holdfast.api.problems import Problem, refused
+from holdfast.api.services import Services
+from holdfast.chats.change import Refusal
+from holdfast.chats.commands import Command
+from holdfast.core.ids import ChatId
+from holdfast.core.shapes import encode
+from holdfast.store.interface import Applied, Once, Replayed
+
+KEY_HEADER = "Idempotency-Key"
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+# The status and the body, from what was committed. It may be called again, and on another thread.
+Answer = Callable[[Applied], tuple[int, object]]
+
+
+async def command(
+    services: Services,
+    caller: Caller,
+    request: JsonRequest,
+    chat_id: ChatId,
+    *commands: Command,
+    answer: Answer,
+) -> Response[Any]:
+    key = request.headers.get(KEY_HEADER)
+    once = None if key is None else await _once(caller, request, key, answer)
+    outcome = await services.store.transition(chat_id, *commands, once=once)
+    match outcome:
+        case Refusal():
+            raise refused(outcome)
+        case Replayed():
+            return json_response(outcome.status, outcome.body)
+        case Applied():
+            status, body = answer(outcome)
+            return json_response(status, encode(body))
+
+
+async def _once(caller: Caller, request: JsonRequest, key: str, answer: Answer) -> Once:
+    if _KEY.fullmatch(key) is None:
+        raise Problem("invalid_input", f"{KEY_HEADER} is 1 to 255 visible ASCII characters.")
+
+    def respond(applied: Applied) -> tuple[int, bytes]:
+        status, body = answer(applied)
+        return status, encode(body)
+
+    return Once(
+        user_id=caller.user.id,
+        method=request.method,
+        path=request.scope["path"],
+        key=key,
+        fingerprint=hashlib.sha256(await request.body()).hexdigest(),
+        respond=respond,
+    )
+
+
+def json_response(status: int, body: bytes) -> Response[Any]:
+    return Response(body, status_code=status, media_type="application/json")

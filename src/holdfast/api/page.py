@@ -1,0 +1,42 @@
+"""The page's static files, and what stands in for them where none were built."""
+
+import mimetypes
+from pathlib import Path
+
+from litestar import Response, Router, get
+from litestar.params import FromPath
+
+from holdfast.api.problems import not_found
+
+ROOT = Path(__file__).parent.parent / "page"
+_YEAR = "public, max-age=31536000, immutable"
+
+
+@get(
+    ["/", "/login", "/chats", "/chats/{path:path}", "/settings", "/settings/{path:path}"],
+    include_in_schema=False,
+)
+async def index() -> Response[bytes]:
+    """The page finds out by itself what it is to show."""
+    return _file(ROOT / "index.html", cache="no-cache")
+
+
+@get("/assets/{path:path}", include_in_schema=False)
+async def asset(path: FromPath[Path]) -> Response[bytes]:
+    """Files whose names change with what is in them."""
+    wanted = (ROOT / "assets" / str(path).lstrip("/")).resolve()
+    if not wanted.is_relative_to(ROOT / "assets"):
+        raise not_found("file")
+    return _file(wanted, cache=_YEAR)
+
+
+def _file(path: Path, *, cache: str) -> Response[bytes]:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        raise not_found("file") from None
+    media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return Response(content, media_type=media_type, headers={"Cache-Control": cache})
+
+
+router = Router("/", route_handlers=[index, asset])

@@ -1,0 +1,172 @@
+"""Errors as callers see them: `application/problem+json` with a stable code. What is not expected becomes a
+500 that says nothing but where to look; its traceback is in the log alone."""
+
+import math
+from http import HTTPStatus
+from typing import Any, cast
+
+import msgspec
+import structlog
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+
+from holdfast.chats.change import Refusal
+from holdfast.core.errors import HoldfastError, TryAgain
+from holdfast.core.shapes import Json, Record, encode
+
+log = structlog.get_logger(__name__)
+
+STATUS: dict[str, int] = {
+    "bad_request": 400,
+    "unauthorized": 401,
+    "forbidden": 403,
+    "not_found": 404,
+    "method_not_allowed": 405,
+    "timeout": 408,
+    "wrong_state": 409,
+    "already_sent": 409,
+    "already_answered": 409,
+    "idempotency_mismatch": 409,
+    "queue_full": 409,
+    "too_large": 413,
+    "unsupported_media_type": 415,
+    "misdirected": 421,
+    "invalid_input": 422,
+    "rate_limited": 429,
+    "internal": 500,
+    "try_again": 503,
+}
+# Codes of errors that callers cannot tell apart.
+_ALIASES = {"store_full": "try_again", "store_closed": "try_again", "stale": "try_again"}
+
+
+class FieldError(Record, frozen=True, kw_only=True):
+    """What is wrong with one field, named by its path in the body (`content`, `results.0.call_id`)."""
+
+    field: str
+    message: str
+
+
+class ProblemBody(Record, frozen=True, kw_only=True, omit_defaults=True):
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: tuple[FieldError, ...] = ()
+    data: Json = None
+
+
+class Problem(Exception):
+    """Raised by a handler: the answer is this problem."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        errors: tuple[FieldError, ...] = (),
+        data: Json = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = STATUS[code]
+        self.headers = headers or {}
+        self.body = ProblemBody(
+            type=f"urn:holdfast:problem:{code}",
+            title=HTTPStatus(self.status).phrase,
+            status=self.status,
+            detail=detail,
+            code=code,
+            errors=errors,
+            data=data,
+        )
+
+
+def invalid(field: str, message: str) -> Problem:
+    return Problem("invalid_input", f"{field}: {message}", errors=(FieldError(field=field, message=message),))
+
+
+def not_found(what: str = "thing") -> Problem:
+    """The same words whether it never was, is gone, or is somebody else's."""
+    return Problem("not_found", f"There is no such {what}.")
+
+
+def refused(refusal: Refusal) -> Problem:
+    code = _ALIASES.get(refusal.code, refusal.code)
+    return Problem(
+        code, refusal.text, data=refusal.data, headers=_retry_after(1) if STATUS[code] == 503 else None
+    )
+
+
+def problem_of(error: Exception) -> Problem:
+    match error:
+        case Problem():
+            return error
+        case TryAgain():
+            return Problem("try_again", error.text, headers=_retry_after(error.after_seconds))
+        case HoldfastError():
+            code = _ALIASES.get(error.code, error.code)
+            return Problem(code if code in STATUS else "internal", error.text)
+        case ValidationException():
+            return Problem("invalid_input", _first(error), errors=_field_errors(error))
+        case HTTPException():
+            return _of_http(error)
+        case _:
+            log.error("request failed", exc_info=error)
+            return Problem("internal", "Something went wrong here; the server's log has the details.")
+
+
+def respond(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    problem = problem_of(error)
+    return Response(
+        encode(problem.body),
+        status_code=problem.status,
+        headers=problem.headers,
+        media_type="application/problem+json",
+    )
+
+
+def _retry_after(seconds: float) -> dict[str, str]:
+    return {"Retry-After": str(max(1, math.ceil(seconds)))}
+
+
+def _of_http(error: HTTPException) -> Problem:
+    match error.status_code:
+        case 404:
+            return not_found("route")
+        case 405:
+            return Problem(
+                "method_not_allowed", "This route does not have this method.", headers=error.headers
+            )
+        case 413:
+            return Problem("too_large", "The body is larger than the limit of 4 MiB.")
+        case 400:
+            return Problem("invalid_input", error.detail)
+        case status if status >= 500:
+            log.error("request failed", exc_info=error)
+            return Problem("internal", "Something went wrong here; the server's log has the details.")
+        case _:
+            return Problem("bad_request", error.detail)
+
+
+def _first(error: ValidationException) -> str:
+    found = _field_errors(error)
+    return f"{found[0].field}: {found[0].message}" if found else error.detail
+
+
+def _field_errors(error: ValidationException) -> tuple[FieldError, ...]:
+    found = cast(list[dict[str, Any]], error.extra if isinstance(error.extra, list) else [])
+    return tuple(
+        FieldError(field=str(item.get("key", "")), message=str(item.get("message", ""))) for item in found
+    )
+
+
+def of_decoding(error: msgspec.DecodeError) -> Problem:
+    """msgspec says "Expected `str`, got `int` - at `$.content[0].text`": the path becomes the field."""
+    text = str(error)
+    message, _, place = text.partition(" - at `")
+    field = place.rstrip("`").removeprefix("$").lstrip(".").replace("[", ".").replace("]", "")
+    if not field:
+        return Problem("invalid_input", message)
+    return invalid(field, message)

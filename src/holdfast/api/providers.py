@@ -1,0 +1,174 @@
+"""Providers and model configs that admins keep in the database. Keys go in and never come out."""
+
+from typing import Annotated, Any, Literal
+
+from litestar import Router, delete, get, post, put
+from litestar.params import JSONBody
+from msgspec import Meta, field
+from msgspec.structs import asdict
+
+from holdfast.api.pages import Page
+from holdfast.api.services import By, InPath, With, needs
+from holdfast.config.sources import Origin
+from holdfast.core.errors import AttemptFailed, HoldfastError
+from holdfast.core.shapes import Border, Json, Record
+from holdfast.providers.configs import DEFAULT_MAX_OUTPUT, Input, ModelConfig, ProviderConfig
+from holdfast.providers.trial import try_model
+
+Name = Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class PutProvider(Border, frozen=True, kw_only=True):
+    """`api_key` left out keeps the stored one, unless the address changes: then it is asked for again."""
+
+    kind: Annotated[str, Meta(max_length=64)]
+    base_url: Annotated[str, Meta(max_length=2000)] | None = None
+    api: Literal["chat", "responses"] = "chat"
+    api_key: Annotated[str, Meta(min_length=1, max_length=4000)] | None = None
+    enabled: bool = True
+
+
+class PutModel(Border, frozen=True, kw_only=True):
+    provider: Name
+    model: Annotated[str, Meta(max_length=200)]
+    context_limit: int | None = None
+    max_output: int = DEFAULT_MAX_OUTPUT
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    efforts: tuple[str, ...] = ()
+    inputs: tuple[Input, ...] = ("text",)
+    compaction_threshold: int | None = None
+    provider_options: dict[str, Json] = field(default_factory=dict[str, Json])
+    enabled: bool = True
+
+
+class ProviderShown(Record, frozen=True, kw_only=True):
+    """`origin` says where it is configured: what the file or the environment says is changed there."""
+
+    name: str
+    kind: str
+    base_url: str | None
+    api: str
+    has_key: bool
+    enabled: bool
+    origin: Origin
+
+
+class ModelConfigShown(ModelConfig, frozen=True, kw_only=True):
+    origin: Origin
+
+
+class Trial(Record, frozen=True, kw_only=True):
+    """What came of a short call to a model."""
+
+    ok: bool
+    message: str
+
+
+@get("/providers", guards=[needs("admin")])
+async def list_providers(services: With, caller: By) -> Page[ProviderShown]:
+    setup, origins = services.providers.setup, services.origins()
+    return Page(
+        items=tuple(
+            ProviderShown(
+                name=provider.name,
+                kind=provider.kind,
+                base_url=provider.base_url,
+                api=provider.api,
+                has_key=provider.api_key is not None,
+                enabled=provider.enabled,
+                origin=origins.provider_origins.get(provider.name, "configuration"),
+            )
+            for provider in setup.providers.values()
+        )
+    )
+
+
+@put("/providers/{name:str}", guards=[needs("admin")])
+async def put_provider(
+    name: InPath, data: JSONBody[PutProvider], services: With, caller: By
+) -> ProviderShown:
+    """Create or replace a provider."""
+    config = ProviderConfig(name=name, **asdict(data))
+    stored = await services.stored.put_provider(caller, config)
+    await services.reload()
+    return ProviderShown(
+        name=stored.name,
+        kind=stored.kind,
+        base_url=stored.base_url,
+        api=stored.api,
+        has_key=data.api_key is not None or name in services.providers.setup.providers,
+        enabled=stored.enabled,
+        origin="database",
+    )
+
+
+@delete("/providers/{name:str}", guards=[needs("admin")], status_code=204)
+async def delete_provider(name: InPath, services: With, caller: By) -> None:
+    """Its key is forgotten with it."""
+    await services.stored.delete_provider(caller, name)
+    await services.reload()
+
+
+@get("/model-configs", guards=[needs("admin")])
+async def list_model_configs(services: With, caller: By) -> Page[ModelConfigShown]:
+    setup, origins = services.providers.setup, services.origins()
+    return Page(
+        items=tuple(
+            _shown(model, origins.model_origins.get(model.name, "configuration"))
+            for model in setup.models.values()
+        )
+    )
+
+
+@put("/model-configs/{name:str}", guards=[needs("admin")])
+async def put_model_config(
+    name: InPath, data: JSONBody[PutModel], services: With, caller: By
+) -> ModelConfigShown:
+    """Create or replace a model's configuration."""
+    stored = await services.stored.put_model(caller, ModelConfig(name=name, **asdict(data)))
+    await services.reload()
+    return _shown(stored, "database")
+
+
+@delete("/model-configs/{name:str}", guards=[needs("admin")], status_code=204)
+async def delete_model_config(name: InPath, services: With, caller: By) -> None:
+    """Chats that chose it go on with the default model."""
+    await services.stored.delete_model(caller, name)
+    await services.reload()
+
+
+@post("/model-configs/{name:str}/test", guards=[needs("admin")], status_code=200)
+async def try_model_config(name: InPath, services: With, caller: By) -> Trial:
+    """Call the model with one short message and tell what came of it."""
+    try:
+        services.providers.require(name)
+        answer = await try_model(services.providers, name)
+    except AttemptFailed as error:
+        return Trial(ok=False, message=error.failure.message)
+    except HoldfastError as error:
+        return Trial(ok=False, message=error.text)
+    return Trial(ok=True, message=answer)
+
+
+def _shown(config: ModelConfig, origin: Origin) -> ModelConfigShown:
+    fields: dict[str, Any] = asdict(config)
+    return ModelConfigShown(**fields, origin=origin)
+
+
+router = Router(
+    "/",
+    route_handlers=[
+        list_providers,
+        put_provider,
+        delete_provider,
+        list_model_configs,
+        put_model_config,
+        delete_model_config,
+        try_model_config,
+    ],
+    tags=["providers"],
+)

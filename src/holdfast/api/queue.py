@@ -1,0 +1,119 @@
+"""The queue of a chat: messages that wait their turn."""
+
+from typing import Annotated, Any
+
+from litestar import Response, Router, delete, get, patch, post
+from litestar.params import JSONBody
+from msgspec import UNSET, Meta, UnsetType
+
+from holdfast.api.bodies import Content, JsonRequest, parts_of
+from holdfast.api.commands import command
+from holdfast.api.pages import Page
+from holdfast.api.problems import invalid, not_found
+from holdfast.api.services import By, InPath, With, needs, own_chat
+from holdfast.api.shown import moved, queue_item
+from holdfast.chats.commands import (
+    Command,
+    DeleteQueued,
+    EditQueued,
+    HoldQueued,
+    MoveQueued,
+    Promote,
+    ReleaseQueued,
+)
+from holdfast.core.ids import QueueItemId, is_uuid7
+from holdfast.core.messages import Message, QueueItem
+from holdfast.core.shapes import Border
+from holdfast.store import queue
+from holdfast.store.interface import Applied
+from holdfast.store.queue import item_of
+
+
+class ChangeQueued(Border, frozen=True, kw_only=True):
+    """What is left out stays. `held: true` takes a hold, or renews it with its token; the answer has the
+    token, and editing or releasing a held item needs it."""
+
+    content: Content | UnsetType = UNSET
+    position: Annotated[int, Meta(ge=0, le=1_000_000)] | UnsetType = UNSET
+    held: bool | UnsetType = UNSET
+    hold_token: Annotated[str, Meta(max_length=100)] | None = None
+
+
+@get("/chats/{chat_id:str}/queue", guards=[needs("chats:read")])
+async def list_queue(chat_id: InPath, services: With, caller: By) -> Page[QueueItem]:
+    """What waits, in order."""
+    chat = await own_chat(services, caller, chat_id)
+    items = await services.store.read(queue.queue(chat.id))
+    return Page(items=tuple(item_of(item, position) for position, item in enumerate(items)))
+
+
+@patch("/chats/{chat_id:str}/queue/{item_id:str}", guards=[needs("chats:write")])
+async def change_queued(
+    request: JsonRequest,
+    chat_id: InPath,
+    item_id: InPath,
+    data: JSONBody[ChangeQueued],
+    services: With,
+    caller: By,
+) -> Response[QueueItem]:
+    """Edit, move, hold or release an item that waits."""
+    chat = await own_chat(services, caller, chat_id)
+    item = _item(item_id)
+    commands: list[Command] = []
+    if data.content is not UNSET:
+        commands.append(EditQueued(item_id=item, parts=parts_of(data.content), hold_token=data.hold_token))
+    if data.position is not UNSET:
+        commands.append(MoveQueued(item_id=item, position=data.position))
+    if data.held is True:
+        commands.append(HoldQueued(item_id=item, hold_token=data.hold_token))
+    elif data.held is False:
+        commands.append(ReleaseQueued(item_id=item, hold_token=data.hold_token))
+    if not commands:
+        raise invalid("body", "name at least one of content, position and held")
+
+    def answer(applied: Applied) -> tuple[int, object]:
+        match applied.change.answer:
+            case Message() | None:
+                # Released at the head: it has entered the history meanwhile.
+                return 200, applied.change.answer
+            case changed:
+                return 200, queue_item(applied, changed, with_token=data.held is True)
+
+    return await command(services, caller, request, chat.id, *commands, answer=answer)
+
+
+@delete("/chats/{chat_id:str}/queue/{item_id:str}", guards=[needs("chats:write")], status_code=204)
+async def delete_queued(
+    request: JsonRequest, chat_id: InPath, item_id: InPath, services: With, caller: By
+) -> None:
+    """Take an item out of the queue. One that was sent already: 409 with the message it became."""
+    chat = await own_chat(services, caller, chat_id)
+    wanted = DeleteQueued(item_id=_item(item_id))
+    await command(services, caller, request, chat.id, wanted, answer=lambda _: (204, None))
+
+
+@post("/chats/{chat_id:str}/queue/{item_id:str}/promote", guards=[needs("chats:write")], status_code=202)
+async def promote_queued(
+    request: JsonRequest, chat_id: InPath, item_id: InPath, services: With, caller: By
+) -> Response[Any]:
+    """Send now: the running turn is interrupted and this item is next."""
+    chat = await own_chat(services, caller, chat_id)
+    return await command(
+        services,
+        caller,
+        request,
+        chat.id,
+        Promote(item_id=_item(item_id)),
+        answer=lambda applied: (202, moved(chat, applied)),
+    )
+
+
+def _item(item_id: str) -> QueueItemId:
+    if not is_uuid7(item_id):
+        raise not_found("queue item")
+    return QueueItemId(item_id)
+
+
+router = Router(
+    "/", route_handlers=[list_queue, change_queued, delete_queued, promote_queued], tags=["queue"]
+)

@@ -1,0 +1,52 @@
+"""The API's reference as a page, drawn from the OpenAPI document: no script, nothing from elsewhere."""
+
+from html import escape
+from typing import Any, cast
+
+from litestar import Request, Response, Router, get
+
+from holdfast.api.openapi import finished
+
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "code{background:#8882;padding:.1rem .3rem;border-radius:4px}h2{margin-top:2rem}dt{margin-top:1rem}"
+    "dd{margin:0 0 0 1.5rem}:root{color-scheme:light dark}"
+)
+_METHODS = ("get", "post", "put", "patch", "delete")
+
+
+@get("/docs", include_in_schema=False)
+async def docs(request: Request[Any, Any, Any]) -> Response[bytes]:
+    schema = finished(request.app.openapi_schema.to_schema())
+    return Response(page(schema).encode(), media_type="text/html; charset=utf-8")
+
+
+def page(schema: dict[str, Any]) -> str:
+    by_tag: dict[str, list[str]] = {}
+    for path, item in cast(dict[str, dict[str, Any]], schema["paths"]).items():
+        for method in _METHODS:
+            if (operation := item.get(method)) is not None:
+                tag = (operation.get("tags") or ["other"])[0]
+                by_tag.setdefault(tag, []).append(_operation(method, path, operation))
+    sections = "".join(f"<h2>{escape(tag)}</h2><dl>{''.join(lines)}</dl>" for tag, lines in by_tag.items())
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Holdfast API</title>'
+        f"<style>{_STYLE}</style>"
+        "<h1>Holdfast API</h1><p>The same for programs: "
+        '<a href="/api/openapi.json"><code>/api/openapi.json</code></a>. '
+        f"Send a token as <code>Authorization: Bearer</code>.</p>{sections}</html>"
+    )
+
+
+def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
+    about = escape(operation.get("description") or operation.get("summary") or "")
+    asked = [
+        f"<code>{escape(parameter['name'])}</code>"
+        for parameter in operation.get("parameters", [])
+        if parameter.get("in") == "query"
+    ]
+    query = f" Query: {', '.join(asked)}." if asked else ""
+    return f"<dt><code>{method.upper()} {escape(path)}</code></dt><dd>{about}{query}</dd>"
+
+
+router = Router("/", route_handlers=[docs])

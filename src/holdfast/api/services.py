@@ -1,0 +1,102 @@
+"""What handlers are given: the parts of the server, and who is calling."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from litestar.connection import ASGIConnection
+from litestar.datastructures import State
+from litestar.di import NamedDependency
+from litestar.handlers import BaseRouteHandler
+from litestar.params import FromPath, SkipValidation
+from litestar.types import Scope
+
+from holdfast.accounts.access import Access, Caller
+from holdfast.accounts.people import People
+from holdfast.accounts.sign_in import SignIn
+from holdfast.accounts.stored import Stored
+from holdfast.api.attempts import Attempts
+from holdfast.api.open_feeds import OpenFeeds
+from holdfast.api.problems import Problem, not_found
+from holdfast.bus.interface import Bus
+from holdfast.config.sections import Config
+from holdfast.config.sources import Merged
+from holdfast.core.accounts import Scope as TokenScope
+from holdfast.core.chats import Chat
+from holdfast.core.clock import Clock
+from holdfast.core.ids import ChatId, Ids, is_uuid7
+from holdfast.feed.hub import Hub
+from holdfast.providers.registry import Registry as Providers
+from holdfast.store import chats
+from holdfast.store.interface import Store
+from holdfast.telemetry.metrics import Metrics
+from holdfast.tools.registry import Registry as Tools
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    store: Store
+    bus: Bus
+    hub: Hub
+    access: Access
+    sign_in: SignIn
+    people: People
+    stored: Stored
+    providers: Providers
+    # Where each provider and model is configured.
+    origins: Callable[[], Merged]
+    tools: Tools
+    # The configuration as it is now: it may be read again while the server runs.
+    config: Callable[[], Config]
+    # Reads providers and models again from file, environment and database.
+    reload: Callable[[], Awaitable[tuple[str, ...]]]
+    metrics: Metrics
+    clock: Clock
+    ids: Ids
+    # Whether requests are still wanted; False while the server stops.
+    ready: Callable[[], bool]
+    feeds: OpenFeeds = field(default_factory=OpenFeeds)
+    attempts: Attempts = field(default_factory=Attempts)
+
+
+# A part of the path.
+InPath = FromPath[str]
+With = NamedDependency[SkipValidation[Services]]
+By = NamedDependency[SkipValidation[Caller]]
+
+
+def provide_services(state: State) -> Services:
+    return state["services"]
+
+
+def provide_caller(scope: Scope) -> Caller:
+    caller = scope["state"].get("caller")
+    if not isinstance(caller, Caller):
+        raise Problem("unauthorized", "Sign in first.")
+    return caller
+
+
+Guard = Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], None]
+
+
+def needs(scope: TokenScope) -> Guard:
+    """A guard: the credential must be worth this much."""
+
+    def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+        caller = connection.scope["state"].get("caller")
+        if not isinstance(caller, Caller) or not caller.may(scope):
+            raise lacks(scope)
+
+    return guard
+
+
+def lacks(scope: TokenScope) -> Problem:
+    return Problem("forbidden", f"This needs a credential with the scope {scope}.")
+
+
+async def own_chat(services: Services, caller: Caller, chat_id: str) -> Chat:
+    """The chat, if it is the caller's."""
+    found = await services.store.read(chats.chat(ChatId(chat_id))) if is_uuid7(chat_id) else None
+    if found is None or found.owner_id != caller.user.id:
+        raise not_found("chat")
+    return found

@@ -1,0 +1,83 @@
+"""Signing in and out. A one-time or API token becomes a session cookie that no script can read."""
+
+from typing import Annotated
+
+from litestar import Response, Router, delete, get, post
+from litestar.datastructures import Cookie
+from litestar.params import JSONBody
+from msgspec import Meta
+
+from holdfast.api.bodies import JsonRequest
+from holdfast.api.gate import COOKIE
+from holdfast.api.problems import Problem
+from holdfast.api.services import By, With
+from holdfast.core.accounts import Scope, User
+from holdfast.core.shapes import Border, Record
+
+SESSION_SECONDS = 30 * 24 * 3600
+
+
+class SignInWith(Border, frozen=True, kw_only=True):
+    token: Annotated[str, Meta(max_length=200)]
+
+
+class Me(Record, frozen=True, kw_only=True):
+    """Who the credential belongs to, and what it may do."""
+
+    user: User
+    scopes: tuple[Scope, ...]
+
+
+@post("/session", status_code=200)
+async def sign_in(request: JsonRequest, data: JSONBody[SignInWith], services: With) -> Response[Me]:
+    """Exchange a one-time sign-in token, or an API token, for a session cookie."""
+    address = request.client.host if request.client is not None else ""
+    now = services.clock.elapsed()
+    if (wait := services.attempts.wait_seconds(address, now)) > 0:
+        raise Problem(
+            "rate_limited",
+            "Too many attempts to sign in. Wait a minute, then try again.",
+            headers={"Retry-After": str(int(wait) + 1)},
+        )
+    session = await services.sign_in.exchange(data.token)
+    if session is None:
+        services.attempts.failed(address, now)
+        raise Problem(
+            "unauthorized",
+            "The token is not valid: a sign-in link works once and for ten minutes. "
+            "`holdfast user sign-in` makes another.",
+        )
+    caller = await services.access.authenticate(session.secret.reveal())
+    scopes = () if caller is None else tuple(sorted(caller.scopes))
+    return Response(
+        Me(user=session.user, scopes=scopes),
+        cookies=[_cookie(request, session.secret.reveal(), SESSION_SECONDS)],
+    )
+
+
+@get("/session")
+async def who_am_i(caller: By) -> Me:
+    return Me(user=caller.user, scopes=tuple(sorted(caller.scopes)))
+
+
+@delete("/session", status_code=204)
+async def sign_out(request: JsonRequest, services: With, caller: By) -> Response[None]:
+    """End the session. An API token stays: revoke it instead."""
+    if caller.kind == "session":
+        await services.sign_in.sign_out(caller.credential_id)
+    return Response(None, status_code=204, cookies=[_cookie(request, "", 0)])
+
+
+def _cookie(request: JsonRequest, value: str, seconds: int) -> Cookie:
+    return Cookie(
+        key=COOKIE,
+        value=value,
+        max_age=seconds,
+        httponly=True,
+        samesite="strict",
+        # Only over TLS where the browser came by it (a proxy says so); on loopback there is none.
+        secure=request.url.scheme == "https",
+    )
+
+
+router = Router("/", route_handlers=[sign_in, who_am_i, sign_out], tags=["session"])

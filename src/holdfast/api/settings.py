@@ -1,0 +1,77 @@
+"""What a user chose for themselves, and what admins chose for everybody: values by key."""
+
+import re
+from typing import Any
+
+from litestar import Router, get, patch, post
+from litestar.params import JSONBody
+
+from holdfast.api.bodies import checked_json
+from holdfast.api.problems import Problem, invalid
+from holdfast.api.services import By, With, needs
+from holdfast.core.shapes import Json, Record, encode
+from holdfast.store import preferences
+
+_KEY = re.compile(r"[a-z][a-z0-9_.]{0,99}")
+MAX_VALUE_BYTES = 64 * 1024
+MAX_KEYS = 200
+
+
+class SettingsShown(Record, frozen=True, kw_only=True):
+    """`user`: the caller's own. `server`: everybody's, changed by admins."""
+
+    user: dict[str, Json]
+    server: dict[str, Json]
+    demo: bool
+
+
+class Reloaded(Record, frozen=True, kw_only=True):
+    """Keys whose change waits for a restart."""
+
+    needs_restart: tuple[str, ...]
+
+
+@get("/settings", guards=[needs("chats:read")])
+async def read_settings(services: With, caller: By) -> SettingsShown:
+    user, server = await services.store.read(
+        preferences.preferences(caller.user.id), preferences.preferences(None)
+    )
+    return SettingsShown(user=user, server=server, demo=services.providers.setup.is_demo)
+
+
+@patch("/settings", guards=[needs("chats:write")])
+async def change_settings(data: JSONBody[dict[str, Any]], services: With, caller: By) -> SettingsShown:
+    """Set the caller's own; null takes a choice back."""
+    await services.store.write(preferences.choose(caller.user.id, _checked(data)))
+    return await read_settings.fn(services=services, caller=caller)
+
+
+@patch("/settings/server", guards=[needs("admin")])
+async def change_server_settings(data: JSONBody[dict[str, Any]], services: With, caller: By) -> SettingsShown:
+    """Set what holds for everybody."""
+    await services.store.write(preferences.choose(None, _checked(data)))
+    return await read_settings.fn(services=services, caller=caller)
+
+
+@post("/settings/reload", guards=[needs("admin")], status_code=200)
+async def reload_configuration(services: With, caller: By) -> Reloaded:
+    """Read providers, models and the other changeable keys again, as SIGHUP does."""
+    return Reloaded(needs_restart=await services.reload())
+
+
+def _checked(chosen: dict[str, Any]) -> dict[str, Json]:
+    if len(chosen) > MAX_KEYS:
+        raise Problem("too_large", f"At most {MAX_KEYS} keys at once.")
+    for key, value in chosen.items():
+        if _KEY.fullmatch(key) is None:
+            raise invalid("body", "a key is a lower-case letter, then letters, digits, dots and underscores")
+        if len(encode(checked_json(key, value))) > MAX_VALUE_BYTES:
+            raise Problem("too_large", f"{key}: at most 64 KiB.")
+    return chosen
+
+
+router = Router(
+    "/",
+    route_handlers=[read_settings, change_settings, change_server_settings, reload_configuration],
+    tags=["settings"],
+)

@@ -1,0 +1,201 @@
+"""Reading the configuration: command line over environment over file over defaults, each key checked."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from holdfast.config.places import Found, find_file, from_environment, near, read_file
+from holdfast.config.sections import NAMED_SECTIONS, SECTIONS, Config, Server, ToolChoice, Workspaces
+from holdfast.config.values import Given, Unfit, keys_of, value_of
+from holdfast.core.errors import BadConfig, InvalidInput
+from holdfast.core.shapes import Record
+from holdfast.providers.configs import ModelConfig, ProviderConfig, check_model, check_provider
+from holdfast.providers.kinds import KINDS
+
+T = TypeVar("T", bound=Record)
+
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+_TOOL = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What the command line says; None: nothing."""
+
+    host: str | None = None
+    port: int | None = None
+    data: Path | None = None
+    database: str | None = None
+    config: Path | None = None
+
+    def found(self) -> Found:
+        given = {
+            ("server", "host"): self.host,
+            ("server", "port"): self.port,
+            ("server", "data"): None if self.data is None else str(self.data),
+            ("database", "url"): self.database,
+        }
+        names = {"url": "--database"}
+        return Found(
+            {
+                (section, key): Given(value, names.get(key, f"--{key}"), "the command line")
+                for (section, key), value in given.items()
+                if value is not None
+            }
+        )
+
+
+def load(flags: Flags, environ: Mapping[str, str], *, tools: Collection[str] = ()) -> Config:
+    """Everything is checked. Raises BadConfig, one sentence. With the names of the tools there are, one that
+    is nearly such a name is refused. May be called again while the server runs: see `reload`."""
+    path = find_file(flags.config, environ)
+    file = Found() if path is None else read_file(path)
+    found = (
+        _default_places(environ)
+        .covered_by(file)
+        .covered_by(from_environment(environ, file.named))
+        .covered_by(flags.found())
+    )
+    sections: dict[str, Any] = {
+        name: _section(name, section, found, environ) for name, section in SECTIONS.items()
+    }
+    sections["server"] = _checked_server(sections["server"], found)
+    sections["tools"] = replace(sections["tools"], named=_tools(found, environ, path, tools))
+    return Config(
+        **sections,
+        providers=tuple(_providers(found, environ, path)),
+        models=tuple(_models(found, environ, path)),
+        file=path,
+    )
+
+
+def _default_places(environ: Mapping[str, str]) -> Found:
+    """The defaults that begin with `~`, to be read like what somebody wrote."""
+    home = environ.get("XDG_DATA_HOME")
+    data = f"{home}/holdfast" if home else str(Server().data)
+    return Found(
+        {
+            ("server", "data"): Given(data, "The default of server.data", "Holdfast"),
+            ("workspaces", "roots"): Given(
+                [str(root) for root in Workspaces().roots], "The default of workspaces.roots", "Holdfast"
+            ),
+        }
+    )
+
+
+def _section(name: str, section: type[T], found: Found, environ: Mapping[str, str]) -> T:
+    given = {key: found.plain[name, key] for key in keys_of(section) if (name, key) in found.plain}
+    return _made(section, given, environ)
+
+
+def _made(section: type[T], given: Mapping[str, Given], environ: Mapping[str, str], **more: object) -> T:
+    keys = keys_of(section)
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        try:
+            values[name] = value_of(keys[name], value, environ)
+        except Unfit as error:
+            raise BadConfig(f"{value.place} {error}.") from None
+    return section(**values, **more)
+
+
+# --- the server ---
+
+
+def _checked_server(server: Server, found: Found) -> Server:
+    """Whoever can reach the port is let in by a name that was chosen: otherwise a page anywhere in the web
+    could talk to it through a browser."""
+    if not all(_is_host(host) for host in server.hosts):
+        raise BadConfig(
+            f"{found.plain['server', 'hosts'].place} must be names or addresses, as in holdfast.example.com, "
+            "without scheme, port or wildcard."
+        )
+    if not is_loopback(server.host) and not server.hosts:
+        raise BadConfig(
+            f"{found.plain['server', 'host'].place} would let other machines in, and server.hosts is empty. "
+            'Name there how they reach this server, as in hosts = ["holdfast.example.com"], or listen on '
+            "127.0.0.1."
+        )
+    return server
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it. Of names only localhost is known to be here."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _is_host(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return _HOST.fullmatch(text) is not None
+    return True
+
+
+# --- tables with names ---
+
+
+def _tools(
+    found: Found, environ: Mapping[str, str], path: Path | None, known: Collection[str]
+) -> dict[str, ToolChoice]:
+    tables = _tables("tools", found)
+    for name, given in tables.items():
+        where = _sources(given, path)
+        if _TOOL.fullmatch(name) is None:
+            raise BadConfig(f"No tool can have a name like {name!r} ([tools.{name}] in {where}).")
+        # Tools of MCP servers come later: only what is nearly one of ours is a mistake.
+        if name not in known and (close := get_close_matches(name, known, n=1, cutoff=0.8)):
+            raise BadConfig(f"There is no tool {name} ([tools.{name}] in {where}); did you mean {close[0]}?")
+    return {name: _made(ToolChoice, given, environ) for name, given in tables.items()}
+
+
+def _providers(found: Found, environ: Mapping[str, str], path: Path | None) -> Iterator[ProviderConfig]:
+    for name, given in _tables("providers", found).items():
+        if name in KINDS:
+            given = {"kind": Given(name, "The name", "Holdfast"), **given}
+        where = _sources(given, path)
+        _require("providers", name, given, where)
+        config = _made(ProviderConfig, given, environ, name=name)
+        if config.kind not in KINDS:
+            raise BadConfig(f"{given['kind'].place} is no kind of provider; {near(config.kind, KINDS)}")
+        yield _checked(config, check_provider, where)
+
+
+def _models(found: Found, environ: Mapping[str, str], path: Path | None) -> Iterator[ModelConfig]:
+    for name, given in _tables("models", found).items():
+        where = _sources(given, path)
+        _require("models", name, given, where)
+        yield _checked(_made(ModelConfig, given, environ, name=name), check_model, where)
+
+
+def _tables(section: str, found: Found) -> dict[str, dict[str, Given]]:
+    return {name: given for (of, name), given in found.named.items() if of == section}
+
+
+def _require(section: str, name: str, given: Mapping[str, Given], where: str) -> None:
+    keys = keys_of(NAMED_SECTIONS[section]).values()
+    missing = [key.name for key in keys if key.required and key.name not in given]
+    if missing:
+        raise BadConfig(f"[{section}.{name}] needs {' and '.join(missing)} ({where}).")
+
+
+def _checked(config: T, check: Callable[[T], None], where: str) -> T:
+    try:
+        check(config)
+    except InvalidInput as error:
+        raise BadConfig(f"{error.text} ({where}).") from None
+    return config
+
+
+def _sources(given: Mapping[str, Given], path: Path | None) -> str:
+    """Where a table comes from; one without keys can only come from the file."""
+    return " and ".join(sorted({value.source for value in given.values()} - {"Holdfast"})) or str(path)

@@ -1,0 +1,160 @@
+"""Where keys are found: the file, the environment, the command line. Each gives values with the place they
+came from; what has a name that nobody knows is refused here."""
+
+import os
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, cast
+
+from holdfast.config.sections import NAMED_SECTIONS, SECTIONS
+from holdfast.config.values import Given, keys_of
+from holdfast.core.errors import BadConfig
+from holdfast.core.shapes import Record
+
+FILE_NAME = "holdfast.toml"
+PREFIX = "HOLDFAST_"
+_ALL = tuple(dict.fromkeys((*SECTIONS, *NAMED_SECTIONS)))
+# What Kubernetes sets in every pod for a service named holdfast, or holdfast-anything.
+_OF_KUBERNETES = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)")
+
+
+@dataclass(slots=True)
+class Found:
+    """`[section] key` and `[section.name] key`."""
+
+    plain: dict[tuple[str, str], Given] = field(default_factory=dict[tuple[str, str], Given])
+    named: dict[tuple[str, str], dict[str, Given]] = field(
+        default_factory=dict[tuple[str, str], dict[str, Given]]
+    )
+
+    def put(self, section: str, key: str, given: Given, name: str | None = None) -> None:
+        if name is None:
+            self.plain[section, key] = given
+        else:
+            self.named.setdefault((section, name), {})[key] = given
+
+    def covered_by(self, nearer: "Found") -> "Found":
+        """Both, key by key; the nearer one wins."""
+        named = {table: dict(keys) for table, keys in self.named.items()}
+        for table, keys in nearer.named.items():
+            named.setdefault(table, {}).update(keys)
+        return Found({**self.plain, **nearer.plain}, named)
+
+
+# --- the file ---
+
+
+def find_file(flag: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The one that was named, or the first that is there."""
+    if flag is not None:
+        return Path(os.path.expanduser(flag)).absolute()
+    home = os.path.expanduser(environ.get("XDG_CONFIG_HOME") or "~/.config")
+    # Unlike Path's own, these never raise: a directory that may not be looked into has no file for us.
+    candidates = (Path(FILE_NAME), Path(home, "holdfast", FILE_NAME))
+    return next((path.absolute() for path in candidates if os.path.isfile(path)), None)
+
+
+def read_file(path: Path) -> Found:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BadConfig(
+            f"There is no configuration file {path}. Correct --config, or leave it out."
+        ) from None
+    except UnicodeDecodeError:
+        raise BadConfig(f"{path} is not text in UTF-8. Save it as such.") from None
+    except OSError as error:
+        raise BadConfig(f"{path} cannot be read ({error.strerror}). Give this user access to it.") from None
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadConfig(f"{path} is not valid TOML: {error}. Correct that line.") from None
+    return from_tables(tables, path)
+
+
+def from_tables(tables: Mapping[str, object], path: Path) -> Found:
+    found = Found()
+    for section, table in tables.items():
+        if section not in _ALL:
+            raise BadConfig(
+                f"{path} has a section [{section}] that Holdfast does not know; {near(section, _ALL)}"
+            )
+        if not isinstance(table, dict):
+            raise BadConfig(f"{path}: {section} must be a section, [{section}] with keys below it.")
+        for key, value in cast(dict[str, Any], table).items():
+            _take(found, section, key, value, path)
+    return found
+
+
+def _take(found: Found, section: str, key: str, value: object, path: Path) -> None:
+    plain, keys = _keys(SECTIONS, section), _keys(NAMED_SECTIONS, section)
+    if key in plain:
+        found.put(section, key, Given(value, f"{section}.{key} in {path}", str(path)))
+        return
+    if not keys or (plain and not isinstance(value, dict)):
+        raise BadConfig(f"{path}: [{section}] has no key {key}; {near(key, plain)}")
+    if not isinstance(value, dict):
+        raise BadConfig(f"{path}: {section}.{key} must be a section, [{section}.{key}] with keys below it.")
+    # One without keys counts: `[providers.ollama]` says all there is to say.
+    found.named.setdefault((section, key), {})
+    for inner, given in cast(dict[str, Any], value).items():
+        if inner not in keys:
+            raise BadConfig(f"{path}: [{section}.{key}] has no key {inner}; {near(inner, keys)}")
+        found.put(section, inner, Given(given, f"{section}.{key}.{inner} in {path}", str(path)), key)
+
+
+def _keys(sections: Mapping[str, type[Record]], section: str) -> tuple[str, ...]:
+    return tuple(keys_of(sections[section])) if section in sections else ()
+
+
+# --- the environment ---
+
+
+def from_environment(environ: Mapping[str, str], names: Collection[tuple[str, str]] = ()) -> Found:
+    """Variables `HOLDFAST_<SECTION>_<KEY>` and `HOLDFAST_<SECTION>_<NAME>_<KEY>`. `names` are the tables that
+    the file has: a variable means the one that is spelled alike, whatever its case and dashes."""
+    found = Found()
+    alike = {(section, _spelled(name)): name for section, name in names}
+    for variable, value in sorted(environ.items()):
+        # One that is empty counts as not set.
+        if not variable.startswith(PREFIX) or not value or _OF_KUBERNETES.search(variable):
+            continue
+        section, _, rest = variable.removeprefix(PREFIX).lower().partition("_")
+        if section in _ALL:
+            key, name = _meant(variable, section, rest)
+            given = Given(value, variable, "the environment", as_text=True)
+            found.put(section, key, given, None if name is None else alike.get((section, name), name))
+        elif close := get_close_matches(section, _ALL, n=1, cutoff=0.8):
+            # Others may have variables that begin like ours; only what is nearly ours is a mistake.
+            raise BadConfig(
+                f"The variable {variable} names no section of the configuration; did you mean "
+                f"{PREFIX}{close[0].upper()}_{rest.upper()}? Correct or remove it."
+            )
+    return found
+
+
+def _meant(variable: str, section: str, rest: str) -> tuple[str, str | None]:
+    plain, keys = _keys(SECTIONS, section), _keys(NAMED_SECTIONS, section)
+    if rest in plain:
+        return rest, None
+    # The longest: `..._provider_options` does not mean a key `options`.
+    for key in sorted(keys, key=len, reverse=True):
+        name = rest.removesuffix(f"_{key}")
+        if name and name != rest:
+            return key, name
+    hint = near(rest, [*plain, *keys])
+    raise BadConfig(f"The variable {variable} names no key of [{section}]; {hint} Correct or remove it.")
+
+
+def _spelled(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "_", name.lower())
+
+
+def near(name: str, known: Collection[str]) -> str:
+    """A hint at what was meant."""
+    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else f"there is {', '.join(sorted(known))}."

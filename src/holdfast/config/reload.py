@@ -1,0 +1,14 @@
+"""Reading the configuration again while the server runs: which keys take effect, and which wait."""
+
+from holdfast.config.sections import RELOADED, SECTIONS, Config
+
+
+def needs_restart(running: Config, read: Config) -> tuple[str, ...]:
+    """The keys that differ and are only read at the start, as "section.key"."""
+    return tuple(
+        f"{name}.{key}"
+        for name, section in SECTIONS.items()
+        if name not in RELOADED
+        for key in section.__struct_fields__
+        if getattr(getattr(running, name), key) != getattr(getattr(read, name), key)
+    )

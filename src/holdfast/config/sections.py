@@ -1,0 +1,254 @@
+"""Every key of the configuration with its type, bounds, default and meaning. Reading, checking, reloading and
+the reference page are all driven by these records."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from holdfast.core.secret import Secret
+from holdfast.core.shapes import Record
+from holdfast.providers.configs import ModelConfig, ProviderConfig
+from holdfast.tools.approval import Policy
+
+OnUncertain = Literal["tell", "ask"]
+
+
+class Server(Record, frozen=True, kw_only=True):
+    host: Annotated[str, Meta(description="The address to listen on.")] = "127.0.0.1"
+    port: Annotated[
+        int, Meta(ge=0, le=65_535, description="The port to listen on; 0 takes one that is free.")
+    ] = 8420
+    data: Annotated[
+        Path,
+        Meta(
+            description="The directory for the database, files and keys. With `XDG_DATA_HOME` set, the "
+            "default is `$XDG_DATA_HOME/holdfast`."
+        ),
+    ] = Path("~/.local/share/holdfast")
+    hosts: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Names by which browsers and programs reach the server, beside localhost. Needed "
+            "as soon as `host` is more than this machine."
+        ),
+    ] = ()
+    secret_key: (
+        Annotated[
+            Secret,
+            Meta(
+                description="Seals stored provider keys: 32 random bytes in base64 or hexadecimal digits. "
+                "When it is not set, the file `secret.key` in the data directory is used, and made at the "
+                "first start. Replicas that share a PostgreSQL must share it."
+            ),
+        ]
+        | None
+    ) = None
+
+
+class Database(Record, frozen=True, kw_only=True):
+    url: Annotated[
+        Secret,
+        Meta(
+            description='`"sqlite"` (a file in the data directory), `"sqlite:PATH"` or '
+            '`"postgresql://user@host/database"`.'
+        ),
+    ] = Secret("sqlite")
+
+
+class Bus(Record, frozen=True, kw_only=True):
+    url: Annotated[
+        Secret,
+        Meta(
+            description="What replicas tell each other by. Empty: in process, or through PostgreSQL; or "
+            '`"redis://host"`.'
+        ),
+    ] = Secret("")
+
+
+class Worker(Record, frozen=True, kw_only=True):
+    enabled: Annotated[
+        bool, Meta(description="Whether this process runs chats, beside serving requests.")
+    ] = True
+    max_chats: Annotated[
+        int, Meta(ge=1, le=100_000, description="Top-level chats that run at once; more wait.")
+    ] = 100
+    max_agents: Annotated[
+        int, Meta(ge=1, le=100_000, description="Sub-agents and agents of workflows that run at once.")
+    ] = 100
+    max_per_user: Annotated[
+        int, Meta(ge=1, le=100_000, description="Chats of one user that run at once.")
+    ] = 50
+    lease_seconds: Annotated[
+        float,
+        Meta(ge=3, le=300, description="How long a worker that died holds its chats before others may."),
+    ] = 15.0
+    grace_seconds: Annotated[
+        float, Meta(ge=0, le=3600, description="How long running calls get to end when the server stops.")
+    ] = 15.0
+
+
+class Limits(Record, frozen=True, kw_only=True):
+    queue: Annotated[int, Meta(ge=1, le=1000, description="Messages that may wait in one chat.")] = 20
+    steps: Annotated[int, Meta(ge=1, le=1_000_000, description="Model calls of one turn.")] = 1200
+    agent_depth: Annotated[
+        int, Meta(ge=0, le=100, description="How deep sub-agents may start sub-agents; 0 allows none.")
+    ] = 4
+    agents_per_chat: Annotated[
+        int, Meta(ge=0, le=10_000, description="Sub-agents that one chat may have.")
+    ] = 32
+
+
+class Workspaces(Record, frozen=True, kw_only=True):
+    roots: Annotated[
+        tuple[Path, ...], Meta(description="Directories below which workspaces may be made.")
+    ] = (Path("~/code"),)
+
+
+class ToolChoice(Record, frozen=True, kw_only=True):
+    """`[tools.<name>]`: what differs for one tool."""
+
+    approval: Annotated[Policy, Meta(description="As above, for this tool.")] | None = None
+    on_uncertain: Annotated[OnUncertain, Meta(description="As above, for this tool.")] | None = None
+    timeout_seconds: (
+        Annotated[
+            float,
+            Meta(ge=1, le=86_400, description="After how long a call is ended; its own default otherwise."),
+        ]
+        | None
+    ) = None
+
+
+class Tools(Record, frozen=True, kw_only=True):
+    approval: Annotated[
+        Policy,
+        Meta(
+            description="Who must agree before a call runs. `auto`: what stays in the workspace or behind "
+            "the operating system's wall runs, the rest asks."
+        ),
+    ] = "auto"
+    on_uncertain: Annotated[
+        OnUncertain,
+        Meta(description="A call in flight when the server died: tell the model, or ask a person."),
+    ] = "tell"
+    # Not a key: the tables `[tools.<name>]`.
+    named: dict[str, ToolChoice] = {}  # noqa: RUF012 - msgspec copies it
+
+
+class Compaction(Record, frozen=True, kw_only=True):
+    threshold: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100,
+            description="Percent of a model's context at which history is summarised; 100: never.",
+        ),
+    ] = 70
+    model: Annotated[str, Meta(description="The model that summarises. Empty: the chat's own.")] = ""
+
+
+class Titles(Record, frozen=True, kw_only=True):
+    model: Annotated[
+        str, Meta(description="The model that writes titles. Empty: no call, the first line is taken.")
+    ] = ""
+
+
+class Files(Record, frozen=True, kw_only=True):
+    max_mib: Annotated[int, Meta(ge=1, le=1024, description="The largest file that may be uploaded.")] = 20
+
+
+class Workflows(Record, frozen=True, kw_only=True):
+    max_runs: Annotated[int, Meta(ge=1, le=1000, description="Runs that execute at once.")] = 3
+    max_concurrency: Annotated[int, Meta(ge=1, le=1000, description="Calls of one run at once.")] = 16
+    max_agents: Annotated[int, Meta(ge=1, le=100_000, description="Agents that one run may start.")] = 1000
+    cpu_seconds: Annotated[
+        float, Meta(ge=1, le=3600, description="Computing that a script may do between two calls.")
+    ] = 30.0
+    memory_mib: Annotated[int, Meta(ge=16, le=65_536, description="Memory of one script.")] = 128
+    agent_seconds: Annotated[
+        float, Meta(ge=1, le=604_800, description="How long one agent of a run may take.")
+    ] = 1800.0
+    run_seconds: Annotated[
+        float, Meta(ge=0, le=31_536_000, description="How long a whole run may take; 0: no limit.")
+    ] = 0.0
+
+
+class Budget(Record, frozen=True, kw_only=True):
+    tokens: Annotated[
+        int, Meta(ge=0, le=10**15, description="Tokens that a chat with its sub-agents may use; 0: any.")
+    ] = 0
+    cost_usd: Annotated[
+        float, Meta(ge=0, le=10**9, description="Dollars that a chat with its sub-agents may cost; 0: any.")
+    ] = 0.0
+
+
+class Config(Record, frozen=True, kw_only=True):
+    """All of it. `providers` and `models` are those of the file and the environment; see `sources` for what
+    is merged with them."""
+
+    server: Server = Server()
+    database: Database = Database()
+    bus: Bus = Bus()
+    worker: Worker = Worker()
+    limits: Limits = Limits()
+    workspaces: Workspaces = Workspaces()
+    tools: Tools = Tools()
+    compaction: Compaction = Compaction()
+    titles: Titles = Titles()
+    files: Files = Files()
+    workflows: Workflows = Workflows()
+    budget: Budget = Budget()
+    providers: tuple[ProviderConfig, ...] = ()
+    models: tuple[ModelConfig, ...] = ()
+    # The file that was read, if there is one.
+    file: Path | None = None
+
+
+# The sections that hold keys, by name.
+SECTIONS: dict[str, type[Record]] = {
+    "server": Server,
+    "database": Database,
+    "bus": Bus,
+    "worker": Worker,
+    "limits": Limits,
+    "workspaces": Workspaces,
+    "tools": Tools,
+    "compaction": Compaction,
+    "titles": Titles,
+    "files": Files,
+    "workflows": Workflows,
+    "budget": Budget,
+}
+# Those with a table per name, `[providers.<name>]`, and what such a table holds.
+NAMED_SECTIONS: dict[str, type[Record]] = {
+    "tools": ToolChoice,
+    "providers": ProviderConfig,
+    "models": ModelConfig,
+}
+# What a running server takes over when it reads its configuration again; the rest needs a restart.
+RELOADED = frozenset({"limits", "tools", "compaction", "titles", "budget", "providers", "models"})
+
+# What the keys of providers and models mean: their records belong to `providers`.
+MEANINGS: dict[str, str] = {
+    "providers.kind": "Which interface it speaks; not needed when the table has the name of a kind.",
+    "providers.base_url": "Where it is. `openai` and those alike with `/v1`, `anthropic` without. Default: "
+    "the kind's own address.",
+    "providers.api": "`responses` is opt-in where a provider has both.",
+    "providers.api_key": 'The key: `"env:NAME"`, `"file:PATH"`, the key itself, or `"none"` for a server '
+    "that wants none. Default: the kind's usual variable.",
+    "providers.enabled": "Whether its models may be called.",
+    "models.provider": "The name of its provider.",
+    "models.model": "The model's id at the provider.",
+    "models.context_limit": "Tokens of its context, where the provider does not tell.",
+    "models.max_output": "Tokens of one answer at most.",
+    "models.temperature": "From 0 to 2.",
+    "models.top_p": "From 0 to 1.",
+    "models.top_k": "At least 1.",
+    "models.presence_penalty": "From -2 to 2.",
+    "models.frequency_penalty": "From -2 to 2.",
+    "models.efforts": "Words that may be chosen as effort.",
+    "models.inputs": "What it takes.",
+    "models.compaction_threshold": "As `compaction.threshold`, for this model.",
+    "models.provider_options": "Further fields of the request, as the provider names them.",
+    "models.enabled": "Whether it may be called.",
+}

@@ -1,0 +1,81 @@
+"""Providers and models of all sources as one: what the file and the environment say is nearer than what the
+database holds, and hides what has the same name there."""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from holdfast.config.sections import Config
+from holdfast.core.errors import BadConfig, InvalidInput
+from holdfast.providers.configs import ModelConfig, ProviderConfig, check_model, check_provider
+from holdfast.providers.kinds import KINDS
+
+T = TypeVar("T")
+
+# configuration: the file or the environment, changed there and nowhere else.
+Origin = Literal["configuration", "database"]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """For `providers.registry.complete`."""
+
+    providers: tuple[ProviderConfig, ...] = ()
+    models: tuple[ModelConfig, ...] = ()
+    provider_origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
+    model_origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
+    # What was left out of the database's and why, a sentence each: a row must not keep the server down.
+    left_out: tuple[str, ...] = ()
+
+
+def merged(
+    config: Config, providers: Iterable[ProviderConfig] = (), models: Iterable[ModelConfig] = ()
+) -> Merged:
+    """`providers` and `models` are the database's: see `accounts.stored`. Raises BadConfig for a model of the
+    configuration whose provider is nowhere."""
+    near_providers = {provider.name: provider for provider in config.providers}
+    near_models = {model.name: model for model in config.models}
+    far_providers: dict[str, ProviderConfig] = {}
+    far_models: dict[str, ModelConfig] = {}
+    left_out: list[str] = []
+    for provider in providers:
+        if fault := _fault(check_provider, provider) or _unknown_kind(provider):
+            left_out.append(f"The provider {provider.name} of the database is left out: {fault}")
+        elif provider.name not in near_providers:
+            far_providers[provider.name] = provider
+    known = {*near_providers, *far_providers, *KINDS}
+    for model in near_models.values():
+        if model.provider not in known:
+            raise BadConfig(f"[models.{model.name}]: there is no provider {model.provider}; add it.")
+    for model in models:
+        if fault := _fault(check_model, model) or _unknown_provider(model, known):
+            left_out.append(f"The model {model.name} of the database is left out: {fault}")
+        elif model.name not in near_models:
+            far_models[model.name] = model
+    return Merged(
+        providers=(*near_providers.values(), *far_providers.values()),
+        models=(*near_models.values(), *far_models.values()),
+        provider_origins=_origins(near_providers, far_providers),
+        model_origins=_origins(near_models, far_models),
+        left_out=tuple(left_out),
+    )
+
+
+def _origins(near: Iterable[str], far: Iterable[str]) -> dict[str, Origin]:
+    return {**dict.fromkeys(near, "configuration"), **dict.fromkeys(far, "database")}
+
+
+def _fault(check: Callable[[T], None], config: T) -> str | None:
+    try:
+        check(config)
+    except InvalidInput as error:
+        return error.text
+    return None
+
+
+def _unknown_kind(provider: ProviderConfig) -> str | None:
+    return None if provider.kind in KINDS else f"there is no kind {provider.kind}."
+
+
+def _unknown_provider(model: ModelConfig, known: Collection[str]) -> str | None:
+    return None if model.provider in known else f"there is no provider {model.provider}."

@@ -1,0 +1,89 @@
+"""People and what they may do, and what is kept for them beside their chats. No record here holds a secret:
+of a token there is only what it may do, of a provider's key only its sealed form."""
+
+from datetime import datetime
+from typing import Literal
+
+from holdfast.core.ids import AuditId, NamedAgentId, TokenId, UserId
+from holdfast.core.shapes import Json, Record
+
+Role = Literal["admin", "member"]
+# api: made by a person for a program.  one_time: exchanged once for a session.  session: a browser's.
+TokenKind = Literal["api", "one_time", "session"]
+Scope = Literal["chats:read", "chats:write", "admin"]
+SCOPES: tuple[Scope, ...] = ("chats:read", "chats:write", "admin")
+
+
+class User(Record, frozen=True, kw_only=True):
+    id: UserId
+    name: str
+    role: Role
+    suspended_at: datetime | None
+    created_at: datetime
+
+
+class Token(Record, frozen=True, kw_only=True):
+    id: TokenId
+    user_id: UserId
+    name: str
+    kind: TokenKind
+    scopes: tuple[Scope, ...]
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+class NamedAgent(Record, frozen=True, kw_only=True):
+    """A chat may be started as one: its instructions, model and tools are taken from it. One that is
+    published may be used by everybody, and changed by its owner alone."""
+
+    id: NamedAgentId
+    owner_id: UserId
+    name: str
+    description: str
+    instructions: str
+    model: str | None
+    effort: str | None
+    # The tools it may use; None: all.
+    tools: tuple[str, ...] | None
+    published: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class StoredProvider(Record, frozen=True, kw_only=True):
+    """A provider as an admin configured it. `config` has all but the name and the key."""
+
+    name: str
+    config: Json
+    sealed_key: bytes | None
+    created_at: datetime
+    updated_at: datetime
+
+    def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride] - the decorator is younger than 3.11
+        """Without the key, sealed as it is: configuration ends up in logs."""
+        return f"StoredProvider(name={self.name!r}, has_key={self.sealed_key is not None})"
+
+
+class StoredModel(Record, frozen=True, kw_only=True):
+    """A model as an admin configured it. `config` has all but the name."""
+
+    name: str
+    config: Json
+    created_at: datetime
+    updated_at: datetime
+
+
+class AuditEntry(Record, frozen=True, kw_only=True):
+    """Somebody did something that others may ask about, or was not let. `user_id` is None for the server
+    itself and for who could not be told."""
+
+    id: AuditId
+    at: datetime
+    user_id: UserId | None
+    action: str
+    # What it was done to, as "kind:id".
+    target: str | None
+    outcome: Literal["done", "denied"]
+    detail: Json

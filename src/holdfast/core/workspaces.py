@@ -1,0 +1,35 @@
+"""Workspaces: directories that chats work in. A chat without one has a scratch directory, which is no
+workspace."""
+
+from datetime import datetime
+from typing import Literal
+
+from holdfast.core.ids import ChatId, UserId, WorkspaceId
+from holdfast.core.shapes import Record
+
+# directory: below an allowed root.  worktree: a checkout of our own, made for one chat.
+WorkspaceKind = Literal["directory", "worktree"]
+
+
+class Worktree(Record, frozen=True, kw_only=True):
+    """What a worktree was made from: the directory of the repository, the commit it began at and the branch
+    it is on; and the chat without which nobody needs it."""
+
+    repository: str
+    base: str
+    branch: str
+    chat_id: ChatId
+
+
+class Workspace(Record, frozen=True, kw_only=True):
+    id: WorkspaceId
+    owner_id: UserId
+    name: str
+    # As the file system has it, without links.
+    path: str
+    created_at: datetime
+    worktree: Worktree | None = None
+
+    @property
+    def kind(self) -> WorkspaceKind:
+        return "directory" if self.worktree is None else "worktree"

@@ -1,0 +1,116 @@
+"""The parts of a server process, opened in order and closed in the opposite one."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from holdfast.accounts.access import Access
+from holdfast.accounts.people import People
+from holdfast.accounts.private import private_directory
+from holdfast.accounts.sign_in import SignIn
+from holdfast.accounts.stored import Stored
+from holdfast.accounts.vault import Vault
+from holdfast.api.services import Services
+from holdfast.bus.interface import Bus
+from holdfast.bus.memory import MemoryBus
+from holdfast.config.sections import Config
+from holdfast.core.accounts import User
+from holdfast.core.clock import SystemClock
+from holdfast.core.ids import RandomIds
+from holdfast.feed.hub import Hub
+from holdfast.providers.prices import Prices
+from holdfast.providers.registry import Registry as Providers
+from holdfast.server.following import Following, worker_settings
+from holdfast.server.peers import Peers
+from holdfast.store.open import is_postgres, open_store
+from holdfast.telemetry.metrics import Metrics
+from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
+from holdfast.tools.registry import Registry as Tools
+from holdfast.tools.todo import TODO
+from holdfast.worker.models import ConfiguredModels
+from holdfast.worker.worker import Worker
+
+
+@dataclass(kw_only=True)
+class Parts:
+    services: Services
+    following: Following
+    worker: Worker | None
+    peers: Peers
+    # Whom the sign-in link is for.
+    admin: User
+    stopping: asyncio.Event
+
+
+@asynccontextmanager
+async def opened(
+    config: Config, read: Callable[[], Config], environ: Mapping[str, str]
+) -> AsyncGenerator[Parts]:
+    """Everything but answering requests and running chats. Local programs find their token from here on."""
+    clock, ids, metrics, peers = SystemClock(), RandomIds(), Metrics(), Peers()
+    data, url = config.server.data, config.database.url.reveal()
+    await asyncio.to_thread(private_directory, data)
+    async with AsyncExitStack() as stack:
+        bus = await stack.enter_async_context(_bus(url, peers))
+        store = await open_store(url, data=data, publish=bus.publish, clock=clock, ids=ids)
+        stack.push_async_callback(store.close)
+        vault = await asyncio.to_thread(Vault.open, data, config.server.secret_key)
+        await vault.check(store)
+        stored = Stored(store, vault, clock, ids)
+        access = Access(store, clock)
+        sign_in = SignIn(store, access, clock, ids)
+        following = Following(config, read, stored, environ)
+        providers = await stack.enter_async_context(Providers(await following.setup(), environ=environ))
+        tools = Tools([ASK_USER, PROPOSE_PLAN, TODO])
+        worker = Worker(
+            store=store,
+            bus=bus,
+            models=ConfiguredModels(providers, Prices()),
+            tools=tools,
+            settings=worker_settings(config),
+            metrics=metrics,
+            clock=clock,
+            ids=ids,
+        )
+        following.hand_to(providers, worker)
+        hub = Hub(store, bus)
+        stack.push_async_callback(hub.close)
+        parts = Parts(
+            services=Services(
+                store=store,
+                bus=bus,
+                hub=hub,
+                access=access,
+                sign_in=sign_in,
+                people=People(store, access, clock, ids),
+                stored=stored,
+                providers=providers,
+                origins=lambda: following.merged,
+                tools=tools,
+                config=lambda: following.config,
+                reload=following.reload,
+                metrics=metrics,
+                clock=clock,
+                ids=ids,
+                ready=lambda: not parts.stopping.is_set(),
+            ),
+            following=following,
+            worker=worker if config.worker.enabled else None,
+            peers=peers,
+            admin=await sign_in.prepare(data),
+            stopping=asyncio.Event(),
+        )
+        yield parts
+
+
+@asynccontextmanager
+async def _bus(url: str, peers: Peers) -> AsyncGenerator[Bus]:
+    if not is_postgres(url):
+        async with MemoryBus() as memory:
+            yield memory
+        return
+    from holdfast.bus.postgres import PostgresBus
+
+    async with PostgresBus(url, peers=peers.any) as bus:
+        yield bus

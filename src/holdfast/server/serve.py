@@ -1,0 +1,204 @@
+"""A server from start to stop. Stopping: new requests are not wanted, watchers are told, chats are handed
+over, and only then the process ends."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+import structlog
+import uvicorn
+
+from holdfast.api.app import create_app
+from holdfast.config.sections import Config
+from holdfast.core.errors import CannotStart, HoldfastError, TryAgain
+from holdfast.server.parts import Parts, opened
+from holdfast.server.protocol import LimitedProtocol
+
+log = structlog.get_logger(__name__)
+
+ACCESS_SECONDS = 2.0
+# How long answers under way get when the server stops; feeds are told to come back.
+ANSWERS_SECONDS = 5
+KEEP_ALIVE_SECONDS = 30
+
+# Told once requests are answered: the address, and the one-time token to sign in with.
+Announce = Callable[[str, str, Parts], None]
+
+
+async def serve(
+    config: Config, read: Callable[[], Config], environ: Mapping[str, str], announce: Announce
+) -> None:
+    """Until SIGINT or SIGTERM. SIGHUP reads the configuration again."""
+    stop = asyncio.Event()
+    async with opened(config, read, environ) as parts, answering(parts) as running:
+        with _signals(stop, parts):
+            secret = await parts.services.sign_in.one_time(parts.admin.id)
+            announce(running.address, secret.reveal(), parts)
+            stopping = asyncio.create_task(stop.wait())
+            await asyncio.wait({stopping, *running.tasks}, return_when=asyncio.FIRST_COMPLETED)
+            await _cancel([stopping])
+        log.info("stopping")
+    log.info("stopped")
+
+
+class Running:
+    def __init__(self, address: str, tasks: tuple[asyncio.Task[None], ...]) -> None:
+        self.address = address
+        # They end only when the server stops, or when something is wrong.
+        self.tasks = tasks
+
+
+@asynccontextmanager
+async def answering(parts: Parts) -> AsyncGenerator[Running]:
+    """Requests are answered and chats are run, until the end of the block."""
+    config = parts.services.config().server
+    server = _Server(_uvicorn_config(parts))
+    listening = _listen(config.host, config.port)
+    requests = asyncio.create_task(server.serve(sockets=[listening]))
+    work = asyncio.create_task(_work(parts))
+    upkeep = [
+        asyncio.create_task(_cut_lost_feeds(parts)),
+        asyncio.create_task(parts.peers.count(parts.services.store, own=0 if parts.worker is None else 1)),
+    ]
+    try:
+        await _started(server, requests)
+        yield Running(_address(config.host, listening), (requests, work))
+    finally:
+        await _stop(parts, server, requests, work)
+        await _cancel(upkeep)
+        listening.close()
+    for task in (requests, work):
+        task.result()
+
+
+async def _work(parts: Parts) -> None:
+    if parts.worker is None:
+        await parts.stopping.wait()
+    else:
+        await parts.worker.run()
+
+
+async def _stop(
+    parts: Parts, server: "_Server", requests: asyncio.Task[None], work: asyncio.Task[None]
+) -> None:
+    """Chats are handed over while the last answers go out."""
+    parts.stopping.set()
+    if parts.worker is not None:
+        parts.worker.stop()
+    await parts.services.hub.close()
+    server.should_exit = True
+    await asyncio.wait({requests, work})
+
+
+async def _cut_lost_feeds(parts: Parts) -> None:
+    services = parts.services
+    while True:
+        await asyncio.sleep(ACCESS_SECONDS)
+        with suppress(TryAgain):
+            await services.feeds.cut_lost(services.access, services.hub)
+
+
+async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+
+
+# --- listening ---
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Signals are ours: stopping has an order."""
+        yield
+
+
+def _uvicorn_config(parts: Parts) -> uvicorn.Config:
+    return uvicorn.Config(
+        create_app(parts.services),
+        http=LimitedProtocol,
+        ws="websockets-sansio",
+        ws_max_size=64 * 1024,
+        ws_per_message_deflate=False,
+        lifespan="off",
+        loop="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=ANSWERS_SECONDS,
+    )
+
+
+async def _started(server: "_Server", requests: asyncio.Task[None]) -> None:
+    """uvicorn tells nobody when it listens."""
+    while not server.started and not requests.done():  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise _cannot_listen(host, port, error) from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(2048)
+    except OSError as error:
+        listening.close()
+        raise _cannot_listen(host, port, error) from None
+    listening.setblocking(False)
+    return listening
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> CannotStart:
+    return CannotStart(
+        f"Cannot listen on {host}:{port} ({error.strerror or error}). "
+        "Stop whatever uses it, or choose another port with --port."
+    )
+
+
+def _address(host: str, listening: socket.socket) -> str:
+    port = listening.getsockname()[1]
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104 - compared, not bound
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+# --- signals ---
+
+
+@contextmanager
+def _signals(stop: asyncio.Event, parts: Parts) -> Generator[None]:
+    loop = asyncio.get_running_loop()
+    reloads: set[asyncio.Task[None]] = set()
+
+    def reload() -> None:
+        task = asyncio.create_task(_reload(parts))
+        reloads.add(task)
+        task.add_done_callback(reloads.discard)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+
+
+async def _reload(parts: Parts) -> None:
+    try:
+        await parts.services.reload()
+    except HoldfastError as error:
+        log.error("configuration not read again; the server goes on with what it had", reason=error.text)

@@ -1,0 +1,124 @@
+"""Named agents: found by who may use them (their owner; everybody once published), changed by their owner
+alone."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from holdfast.core.accounts import NamedAgent
+from holdfast.core.clock import from_micros
+from holdfast.core.errors import NotFound, WrongState
+from holdfast.core.ids import ChatId, NamedAgentId, UserId
+from holdfast.core.text import clean_deep
+from holdfast.store.columns import Written, columns, listed, micros, placeholders, text
+from holdfast.store.query import Query, Row, Rows, at_most_one, each, query
+
+AGENT = columns(
+    "id owner_id name description model effort tools published created_at updated_at instructions"
+)
+_CHOSEN = columns("name description model effort tools published updated_at instructions")
+
+_SELECT = f"SELECT {listed(AGENT)} FROM named_agents"
+ONE = f"{_SELECT} WHERE id = $1"
+USABLE = f"{_SELECT} WHERE id = $1 AND (owner_id = $2 OR published)"
+# One's own before somebody else's of the same name, then the one that was there first.
+NAMED = (
+    f"{_SELECT} WHERE name = $1 AND (owner_id = $2 OR published) "
+    "ORDER BY CASE WHEN owner_id = $2 THEN 0 ELSE 1 END, id LIMIT 1"
+)
+OF_CHAT = (
+    f"SELECT {listed(AGENT, 'a')} FROM settings s JOIN chats c ON c.id = s.chat_id "
+    "JOIN named_agents a ON a.id = s.agent AND (a.owner_id = c.owner_id OR a.published) WHERE s.chat_id = $1"
+)
+PAGE = f"{_SELECT} WHERE (owner_id = $1 OR published) AND id > $2 ORDER BY id LIMIT $3"
+INSERT = (
+    f"INSERT INTO named_agents ({listed(AGENT)}) VALUES ({placeholders(len(AGENT))}) ON CONFLICT DO NOTHING"
+)
+UPDATE = (
+    f"UPDATE named_agents SET {', '.join(f'{name} = ${n}' for n, name in enumerate(_CHOSEN, 3))} "
+    "WHERE id = $1 AND owner_id = $2 AND NOT EXISTS "
+    "(SELECT 1 FROM named_agents o WHERE o.owner_id = $2 AND o.name = $3 AND o.id <> $1) "
+    f"RETURNING {listed(AGENT)}"
+)
+TAKEN = "SELECT 1 FROM named_agents WHERE owner_id = $1 AND name = $2 AND id <> $3"
+DELETE = "DELETE FROM named_agents WHERE id = $1 AND owner_id = $2"
+
+_FIRST = NamedAgentId("00000000-0000-0000-0000-000000000000")
+
+
+def agent(agent_id: NamedAgentId, user_id: UserId) -> Query[NamedAgent | None]:
+    """If this user may use it."""
+    return query(USABLE, agent_id, user_id, read=at_most_one(agent_of))
+
+
+def named(name: str, user_id: UserId) -> Query[NamedAgent | None]:
+    """The one that this user means by a name."""
+    return query(NAMED, name, user_id, read=at_most_one(agent_of))
+
+
+def of_chat(chat_id: ChatId) -> Query[NamedAgent | None]:
+    """The one that a chat was started as, if its owner may still use it."""
+    return query(OF_CHAT, chat_id, read=at_most_one(agent_of))
+
+
+def page(
+    user_id: UserId, *, after: NamedAgentId | None = None, limit: int = 50
+) -> Query[tuple[NamedAgent, ...]]:
+    """One's own and those that are published."""
+    return query(PAGE, user_id, after or _FIRST, limit, read=each(agent_of))
+
+
+def create(new: NamedAgent) -> Query[NamedAgent]:
+    """Raises WrongState when the owner has one of this name."""
+    new = clean_deep(new)
+
+    def read(results: Sequence[Rows]) -> NamedAgent:
+        if not results[1]:
+            raise _taken(new.name)
+        return agent_of(results[1][0])
+
+    return Query(((INSERT, _written(AGENT, new)), (ONE, (new.id,))), read)
+
+
+def replace(changed: NamedAgent) -> Query[NamedAgent]:
+    """All that its owner chose. Raises NotFound, also when it is another one's, and WrongState when the owner
+    has another one of this name."""
+    changed = clean_deep(changed)
+
+    def read(results: Sequence[Rows]) -> NamedAgent:
+        if results[1]:
+            raise _taken(changed.name)
+        if not results[0]:
+            raise NotFound("There is no such agent.")
+        return agent_of(results[0][0])
+
+    update = (UPDATE, (changed.id, changed.owner_id, *_written(_CHOSEN, changed)))
+    return Query((update, (TAKEN, (changed.owner_id, changed.name, changed.id))), read)
+
+
+def delete(agent_id: NamedAgentId, owner_id: UserId) -> Query[None]:
+    """Chats that were started as it keep what they took from it. One that is gone is gone."""
+    return query(DELETE, agent_id, owner_id, read=lambda _: None)
+
+
+def _taken(name: str) -> WrongState:
+    return WrongState(f"You have an agent named {name} already.")
+
+
+def agent_of(row: Row) -> NamedAgent:
+    fields: dict[str, Any] = dict(zip(AGENT, row, strict=True))
+    tools = fields["tools"]
+    fields["tools"] = None if tools is None else msgspec.json.decode(tools, type=tuple[str, ...])
+    fields["published"] = bool(fields["published"])
+    fields["created_at"] = from_micros(fields["created_at"])
+    fields["updated_at"] = from_micros(fields["updated_at"])
+    return NamedAgent(**fields)
+
+
+def _written(names: Sequence[str], agent: NamedAgent) -> Written:
+    fields: dict[str, Any] = msgspec.structs.asdict(agent)
+    fields["tools"] = text(agent.tools)
+    fields["created_at"] = micros(agent.created_at)
+    fields["updated_at"] = micros(agent.updated_at)
+    return tuple(fields[name] for name in names)

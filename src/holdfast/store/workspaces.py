@@ -1,0 +1,91 @@
+"""Workspaces, found by who owns them; and worktrees whose chat is gone, which are kept a while before they
+are removed."""
+
+from collections.abc import Sequence
+
+from holdfast.core.clock import from_micros
+from holdfast.core.errors import WrongState
+from holdfast.core.ids import UserId, WorkspaceId
+from holdfast.core.text import clean_deep
+from holdfast.core.workspaces import Workspace, Worktree
+from holdfast.store.columns import Written, columns, listed, micros, placeholders
+from holdfast.store.query import Query, Row, Rows, at_most_one, each, query
+
+ORPHAN_MICROS = 3600 * 1_000_000
+
+WORKSPACE = columns("id owner_id name path created_at repository base branch chat_id")
+
+_SELECT = f"SELECT {listed(WORKSPACE)} FROM workspaces"
+ONE = f"{_SELECT} WHERE id = $1"
+OWNED = f"{_SELECT} WHERE id = $1 AND owner_id = $2"
+PAGE = f"{_SELECT} WHERE owner_id = $1 AND id > $2 ORDER BY id LIMIT $3"
+INSERT = (
+    f"INSERT INTO workspaces ({listed(WORKSPACE)}) VALUES ({placeholders(len(WORKSPACE))}) "
+    "ON CONFLICT DO NOTHING"
+)
+DELETE = "DELETE FROM workspaces WHERE id = $1 AND owner_id = $2"
+# First it is noticed that the chat is gone, and from then on an hour is counted by the database's clock.
+NOTICE = (
+    "UPDATE workspaces SET orphaned_at = now_micros() WHERE chat_id IS NOT NULL AND orphaned_at IS NULL "
+    "AND NOT EXISTS (SELECT 1 FROM chats c WHERE c.id = workspaces.chat_id)"
+)
+ORPHANED = (
+    f"{_SELECT} WHERE orphaned_at IS NOT NULL AND orphaned_at <= now_micros() - $1 ORDER BY id LIMIT 100"
+)
+
+_FIRST = WorkspaceId("00000000-0000-0000-0000-000000000000")
+
+
+def workspace(workspace_id: WorkspaceId, owner_id: UserId) -> Query[Workspace | None]:
+    return query(OWNED, workspace_id, owner_id, read=at_most_one(workspace_of))
+
+
+def page(
+    owner_id: UserId, *, after: WorkspaceId | None = None, limit: int = 50
+) -> Query[tuple[Workspace, ...]]:
+    return query(PAGE, owner_id, after or _FIRST, limit, read=each(workspace_of))
+
+
+def create(new: Workspace) -> Query[Workspace]:
+    """Raises WrongState when the owner has one of this name."""
+    new = clean_deep(new)
+
+    def read(results: Sequence[Rows]) -> Workspace:
+        if not results[1]:
+            raise WrongState(f"You have a workspace named {new.name} already.")
+        return workspace_of(results[1][0])
+
+    return Query(((INSERT, _written(new)), (ONE, (new.id,))), read)
+
+
+def delete(workspace_id: WorkspaceId, owner_id: UserId) -> Query[None]:
+    """Forgets it; its files stay. One that is gone is gone."""
+    return query(DELETE, workspace_id, owner_id, read=lambda _: None)
+
+
+def orphans(after_micros: int = ORPHAN_MICROS) -> Query[tuple[Workspace, ...]]:
+    """Worktrees whose chat has been gone for so long. To be written: it notes which chats are gone."""
+    return Query(((NOTICE, ()), (ORPHANED, (after_micros,))), lambda results: each(workspace_of)(results[1]))
+
+
+def workspace_of(row: Row) -> Workspace:
+    workspace_id, owner_id, name, path, created_at, repository, base, branch, chat_id = row
+    made = (
+        None
+        if chat_id is None
+        else Worktree(repository=repository, base=base, branch=branch, chat_id=chat_id)
+    )
+    return Workspace(
+        id=workspace_id,
+        owner_id=owner_id,
+        name=name,
+        path=path,
+        created_at=from_micros(created_at),
+        worktree=made,
+    )
+
+
+def _written(new: Workspace) -> Written:
+    made = new.worktree
+    of_worktree = (None,) * 4 if made is None else (made.repository, made.base, made.branch, made.chat_id)
+    return (new.id, new.owner_id, new.name, new.path, micros(new.created_at), *of_worktree)

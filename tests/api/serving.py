@@ -1,0 +1,196 @@
+"""A whole server for tests, in this process and over real HTTP, with people who call it."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+from msgspec.structs import replace
+
+from holdfast.config.sections import Config
+from holdfast.core.secret import Secret
+from holdfast.server.parts import Parts, opened
+from holdfast.server.serve import answering
+
+PATIENCE_SECONDS = 40.0
+
+
+class Answer:
+    """A response that was read to its end."""
+
+    def __init__(self, status: int, headers: Any, body: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+    @property
+    def code(self) -> str:
+        assert self.headers["Content-Type"] == "application/problem+json", self.body
+        return self.json["code"]
+
+    def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
+        return f"{self.status} {self.body[:500]!r}"
+
+
+class Client:
+    """Somebody with a token, or nobody."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        address: str,
+        token: str | None,
+        browser: "BrowserClient | None" = None,
+    ) -> None:
+        self.session = session
+        self.address = address
+        self.token = token
+        # The same person in a session.
+        self._browser = browser
+
+    @property
+    def browser(self) -> "BrowserClient":
+        assert self._browser is not None
+        return self._browser
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        headers: dict[str, str] | None = None,
+        raw: bytes | None = None,
+        **more: Any,
+    ) -> Answer:
+        sent = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+        data = raw
+        if body is not None:
+            data = msgspec.json.encode(body)
+            sent["Content-Type"] = "application/json"
+        url = (
+            path
+            if path.startswith("http")
+            else self.address + (path if path.startswith("/") else f"/api/v1/{path}")
+        )
+        async with self.session.request(
+            method, url, data=data, headers=sent | (headers or {}), allow_redirects=False, **more
+        ) as response:
+            return Answer(response.status, response.headers, await response.read())
+
+    async def get(self, path: str, **more: Any) -> Answer:
+        return await self.request("GET", path, **more)
+
+    async def post(self, path: str, body: object = None, **more: Any) -> Answer:
+        return await self.request("POST", path, body, **more)
+
+    async def patch(self, path: str, body: object = None, **more: Any) -> Answer:
+        return await self.request("PATCH", path, body, **more)
+
+    async def put(self, path: str, body: object = None, **more: Any) -> Answer:
+        return await self.request("PUT", path, body, **more)
+
+    async def delete(self, path: str, **more: Any) -> Answer:
+        return await self.request("DELETE", path, **more)
+
+    # --- what tests do often ---
+
+    async def start_chat(self, content: str = "hello", **more: Any) -> dict[str, Any]:
+        answer = await self.post("chats", {"content": content, **more})
+        assert answer.status == 201, answer
+        return answer.json
+
+    async def chat(self, chat_id: str) -> dict[str, Any]:
+        answer = await self.get(f"chats/{chat_id}")
+        assert answer.status == 200, answer
+        return answer.json
+
+    async def until(self, chat_id: str, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Waits until the chat is as wanted."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            for seconds in itertools.chain((0.005, 0.01, 0.02), itertools.repeat(0.05)):
+                chat = await self.chat(chat_id)
+                if condition(chat):
+                    return chat
+                await asyncio.sleep(seconds)
+        raise AssertionError
+
+    async def until_settled(self, chat_id: str) -> dict[str, Any]:
+        return await self.until(chat_id, lambda chat: chat["status"] in ("idle", "error"))
+
+    async def until_status(self, chat_id: str, status: str) -> dict[str, Any]:
+        return await self.until(chat_id, lambda chat: chat["status"] == status)
+
+    async def messages(self, chat_id: str, query: str = "limit=200") -> list[dict[str, Any]]:
+        answer = await self.get(f"chats/{chat_id}/messages?{query}")
+        assert answer.status == 200, answer
+        return answer.json["items"]
+
+
+class Serving:
+    def __init__(self, parts: Parts, address: str, session: aiohttp.ClientSession, data: Path) -> None:
+        self.parts = parts
+        self.address = address
+        self.session = session
+        self.data = data
+        self.admin = self.client((data / "admin.token").read_text().strip())
+        self.nobody = self.client(None)
+
+    def client(self, token: str | None, browser: "BrowserClient | None" = None) -> Client:
+        return Client(self.session, self.address, token, browser)
+
+    async def member(
+        self, name: str = "mia", scopes: tuple[str, ...] = ("chats:read", "chats:write")
+    ) -> Client:
+        """A new member with an API token of their own."""
+        made = await self.admin.post("users", {"name": name})
+        assert made.status == 201, made
+        session = await self.signed_in(made.json["sign_in_token"])
+        token = await session.post("tokens", {"name": "test", "scopes": list(scopes)})
+        assert token.status == 201, token
+        return self.client(token.json["secret"], session)
+
+    async def signed_in(self, token: str) -> "BrowserClient":
+        answer = await self.nobody.post("session", {"token": token})
+        assert answer.status == 200, answer
+        cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        return BrowserClient(self.session, self.address, cookie)
+
+
+class BrowserClient(Client):
+    """Somebody with a session cookie, whose browser says where requests come from."""
+
+    def __init__(self, session: aiohttp.ClientSession, address: str, cookie: str) -> None:
+        super().__init__(session, address, None)
+        self.cookie = cookie
+
+    async def request(self, method: str, path: str, body: object = None, **more: Any) -> Answer:  # pyright: ignore[reportImplicitOverride]
+        given: dict[str, str] = more.pop("headers", None) or {}
+        headers = {"Cookie": self.cookie, "Origin": self.address} | given
+        return await super().request(method, path, body, headers=headers, **more)
+
+
+def config_for(data: Path, url: str = "sqlite", **sections: Any) -> Config:
+    config = Config()
+    server = replace(config.server, data=data, port=0)
+    database = replace(config.database, url=Secret(url))
+    return replace(config, server=server, database=database, **sections)
+
+
+@asynccontextmanager
+async def serving(config: Config, environ: dict[str, str] | None = None) -> AsyncGenerator[Serving]:
+    environ = environ or {}
+    async with (
+        opened(config, lambda: config, environ) as parts,
+        answering(parts) as running,
+        aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
+    ):
+        yield Serving(parts, running.address, session, config.server.data)
