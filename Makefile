@@ -20,8 +20,8 @@ setup: ## Make .venv what the lock says (needs Python 3.11 or newer; quick when 
 	@PYTHON='$(PYTHON)' sh scripts/setup
 
 .PHONY: run
-run: setup ## Run Holdfast from this checkout
-	@$(BIN)/holdfast $(ARGS)
+run: setup ## Start the server from this checkout: SQLite, the demo model, no key needed
+	@$(BIN)/holdfast serve $(ARGS)
 
 .PHONY: lint
 lint: setup ## Format, lint, types and import rules, without tests

@@ -11,7 +11,6 @@ from bench.ours.working import INPUT, TOOL, USAGE
 from bench.task import Task
 from holdfast.core.shapes import encode_text
 from holdfast.core.usage import Usage
-from holdfast.prompt.system import NamedAgent
 from holdfast.providers.assemble import Answer
 from holdfast.providers.configs import NO_KEY, ModelConfig, ProviderConfig
 from holdfast.providers.interface import (
@@ -72,8 +71,8 @@ class OneModel:
     def resolve(self, name: str | None) -> Model:
         return self._model
 
-    def agent(self, name: str | None) -> NamedAgent | None:
-        return None
+    async def prepare(self, model: Model) -> None:
+        pass
 
     def priced(self, model: Model, answer: Answer) -> Usage:
         return answer.usage
@@ -90,8 +89,8 @@ class Timed:
         model = self._models.resolve(name)
         return replace(model, adapter=TimedAdapter(model.adapter, self._stopwatch))
 
-    def agent(self, name: str | None) -> NamedAgent | None:
-        return self._models.agent(name)
+    async def prepare(self, model: Model) -> None:
+        await self._models.prepare(model)
 
     def priced(self, model: Model, answer: Answer) -> Usage:
         return self._models.priced(model, answer)
@@ -128,4 +127,4 @@ async def models_for(task: Task, stopwatch: Stopwatch) -> AsyncGenerator[Timed]:
         {},
     )
     async with Registry(setup, environ={}) as registry:
-        yield Timed(ConfiguredModels(registry, Prices(), {}), stopwatch)
+        yield Timed(ConfiguredModels(registry, Prices()), stopwatch)

@@ -1,6 +1,7 @@
 """A whole server for tests, in this process and over real HTTP, with people who call it."""
 
 import asyncio
+import io
 import itertools
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from holdfast.config.sections import Config
 from holdfast.core.secret import Secret
 from holdfast.server.parts import Parts, opened
+from holdfast.server.protocol import CONNECTION_LIMITS, ConnectionLimits
 from holdfast.server.serve import answering
 
 PATIENCE_SECONDS = 40.0
@@ -81,8 +83,10 @@ class Client:
             if path.startswith("http")
             else self.address + (path if path.startswith("/") else f"/api/v1/{path}")
         )
+        # A large one as a file: as bytes, the client warns of what it does with them.
+        sendable = io.BytesIO(data) if data is not None and len(data) > 1_000_000 else data
         async with self.session.request(
-            method, url, data=data, headers=sent | (headers or {}), allow_redirects=False, **more
+            method, url, data=sendable, headers=sent | (headers or {}), allow_redirects=False, **more
         ) as response:
             return Answer(response.status, response.headers, await response.read())
 
@@ -182,15 +186,18 @@ def config_for(data: Path, url: str = "sqlite", **sections: Any) -> Config:
     config = Config()
     server = replace(config.server, data=data, port=0)
     database = replace(config.database, url=Secret(url))
-    return replace(config, server=server, database=database, **sections)
+    workspaces = replace(config.workspaces, roots=(data.parent,))
+    return replace(config, server=server, database=database, workspaces=workspaces, **sections)
 
 
 @asynccontextmanager
-async def serving(config: Config, environ: dict[str, str] | None = None) -> AsyncGenerator[Serving]:
+async def serving(
+    config: Config, environ: dict[str, str] | None = None, limits: ConnectionLimits = CONNECTION_LIMITS
+) -> AsyncGenerator[Serving]:
     environ = environ or {}
     async with (
         opened(config, lambda: config, environ) as parts,
-        answering(parts) as running,
+        answering(parts, limits) as running,
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
     ):
         yield Serving(parts, running.address, session, config.server.data)

@@ -53,6 +53,12 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /chats/{chat_id}/export": READ,
     "GET /models": OWN_LIST,
     "GET /tools": OWN_LIST,
+    "GET /workspaces": OWN_LIST,
+    "POST /workspaces": MAKE,
+    "GET /workspaces/{workspace_id}": READ,
+    "DELETE /workspaces/{workspace_id}": WRITE,
+    "GET /workspaces/{workspace_id}/files": READ,
+    "GET /workspaces/{workspace_id}/diff": READ,
     "GET /agents": OWN_LIST,
     "POST /agents": MAKE,
     "GET /agents/{agent_id}": READ,
@@ -93,6 +99,7 @@ BODIES: dict[str, object] = {
     "PATCH /chats/{chat_id}/queue/{item_id}": {"position": 0},
     "POST /chats/{chat_id}/tool-results": {"results": [{"call_id": "x", "output": 1}]},
     "POST /chats/{chat_id}/calls/{call_id}/decision": {"decision": "approve"},
+    "POST /workspaces": {"name": "w", "path": "/nowhere"},
     "POST /agents": {"name": "fresh"},
     "PATCH /agents/{agent_id}": {"description": "x"},
     "PUT /providers/{name}": {"kind": "demo"},
@@ -147,10 +154,18 @@ class Cast:
         self.ids["item_id"] = messages[0]["id"]
         self.ids["span_id"] = "turn-1"
         self.ids["name"] = "nothing"
+        self.ids["workspace_id"] = await self._workspace()
         self.ids["agent_id"] = (await own.post("agents", {"name": "mine"})).json["id"]
         suspended = (await self.clients["sus"].get("session")).json["user"]["id"]
         await server.admin.patch(f"users/{suspended}", {"suspended": True})
         return self
+
+    async def _workspace(self) -> str:
+        root = self.server.data.parent / "code"
+        root.mkdir(exist_ok=True)
+        made = await self.clients["own"].post("workspaces", {"name": "code", "path": str(root)})
+        assert made.status == 201, made
+        return made.json["id"]
 
     async def status(self, role: str, row: str) -> int:
         method, _, path = row.partition(" ")

@@ -1,12 +1,16 @@
 """How events are packed for the way between processes."""
 
+from datetime import UTC, datetime
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.bus.interface import Counters
 from holdfast.bus.outbox import PAYLOAD_BYTES, Outbox, unpack
-from holdfast.core.events import BusEvent, Hint, LiveParts, Repeat, Reread, Skipped
+from holdfast.core.events import BusEvent, Hint, LiveParts, LiveStep, Repeat, Reread, Skipped
+from holdfast.core.failures import Failure
 from holdfast.core.parts import Text, ToolResult
+from holdfast.core.usage import Usage
 from tests.bus.events import CHAT, EPISODE, OTHER, chat, hint, parts
 
 
@@ -125,3 +129,23 @@ def test_every_part_arrives_in_order_or_is_named(batches: list[list[str]]) -> No
             assert part.text == expected[seen]
             seen += 1
     assert seen == number
+
+
+def test_a_step_under_way_travels_with_the_parts() -> None:
+    """It may be dropped like them: the next one says more."""
+    step = LiveStep(
+        chat_id=CHAT,
+        episode=EPISODE,
+        turn=3,
+        number=2,
+        kind="model",
+        model="default",
+        failures=(Failure(kind="overloaded", message="Too much to do.", retryable=True),),
+        usage=Usage(output=12, tokens_per_second=33.5),
+        started_at=datetime(2026, 1, 2, 3, 4, 5, 678901, UTC),
+    )
+    outbox = Outbox("me", Counters())
+    outbox.put(parts(1, "a"))
+    outbox.put(step)
+    outbox.put(hint(7))
+    assert sent_by(outbox) == [hint(7), parts(1, "a"), step]

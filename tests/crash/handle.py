@@ -131,6 +131,9 @@ class Handle:
     def kill(self) -> None:
         self._signal(signal.SIGKILL)
 
+    def terminate(self) -> None:
+        self._signal(signal.SIGTERM)
+
     def freeze(self) -> None:
         self._signal(signal.SIGSTOP)
 

@@ -23,7 +23,6 @@ from holdfast.chats.view import View
 from holdfast.core.ids import ChatId, UserId, WorkerId
 from holdfast.core.shapes import Record
 from holdfast.core.usage import Usage
-from holdfast.prompt.system import NamedAgent
 from holdfast.providers.assemble import Answer
 from holdfast.providers.interface import Adapter, Event, Request
 from holdfast.providers.registry import Model, Registry
@@ -164,8 +163,8 @@ class FragileModels:
         model = self._registry.resolve(name)
         return replace(model, adapter=_FragileAdapter(model.adapter, self._points))
 
-    def agent(self, name: str | None) -> NamedAgent | None:
-        return None
+    async def prepare(self, model: Model) -> None:
+        pass
 
     def priced(self, model: Model, answer: Answer) -> Usage:
         return replace(

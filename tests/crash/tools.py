@@ -45,6 +45,7 @@ def tools(ledger: Ledger, points: Points, kept_open: int | None) -> Registry:
             made.spinning("spin", on_loop=False),
             made.spinning("spin_on_loop", on_loop=True),
             made.breeding(),
+            made.dripping(),
         ]
     )
 
@@ -99,6 +100,19 @@ class _Made:
                 await child.wait()
 
         return Tool(name="breed", description="Starts a process.", input=Doing, run=run, timeout_seconds=600)
+
+    def dripping(self) -> Tool:
+        async def run(context: Context, given: Doing) -> Answer:
+            receipt = self._write("drip", context)
+            try:
+                await asyncio.sleep(given.after_seconds)
+            except asyncio.CancelledError:
+                return Answer(output=f"so far: {receipt}", outcome="cancelled")
+            return Answer(output=f"done: {receipt}")
+
+        return Tool(
+            name="drip", description="Says how far it came.", input=Doing, run=run, timeout_seconds=600
+        )
 
     async def _pass(self, gated: bool) -> None:
         while gated and not self._ledger.gate.exists():  # noqa: ASYNC110 - another process opens it

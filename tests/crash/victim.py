@@ -4,6 +4,7 @@ they ask for, and answers each after its commit. Started with a `Setup` as its a
 import asyncio
 import hashlib
 import os
+import signal
 import sys
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -187,6 +188,7 @@ def _bus(setup: Setup) -> AbstractAsyncContextManager[Bus]:
 
 async def _serve(victim: Victim, worker: Worker, answers: BinaryIO) -> None:
     async with asyncio.TaskGroup() as tasks:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, victim.left.set)
         reading = tasks.create_task(_read(victim, answers))
         working = tasks.create_task(_work(victim, worker))
         answers.write(encode(Answer(number=0)) + b"\n")

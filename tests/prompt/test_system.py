@@ -1,6 +1,6 @@
 """What a model is told about itself."""
 
-from holdfast.prompt.system import BASE, NamedAgent, system
+from holdfast.prompt.system import BASE, system
 
 
 def test_everybody_is_told_the_same_first() -> None:
@@ -9,9 +9,8 @@ def test_everybody_is_told_the_same_first() -> None:
 
 
 def test_from_the_most_to_the_least_stable() -> None:
-    agent = NamedAgent(name="reviewer", instructions=" You review. \n")
-    assert system(agent, "Be brief.\n") == [BASE, "You review.", "Be brief."]
+    assert system(" You review. \n", "Be brief.\n") == [BASE, "You review.", "Be brief."]
 
 
 def test_what_says_nothing_is_no_segment() -> None:
-    assert system(NamedAgent(name="plain", instructions=" "), "  ") == [BASE]
+    assert system(" ", "  ") == [BASE]

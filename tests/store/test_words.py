@@ -1,5 +1,7 @@
 """Words: what text is searched by."""
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -79,3 +81,11 @@ def test_only_so_much_is_searched() -> None:
     words = words_of(["aa " * (TEXT_LIMIT // 3), "beyond " * 10, "never"])
     assert words[:1] == ("aa",)
     assert "never" not in words
+
+
+def test_a_text_of_marks_is_folded_in_time_with_its_length() -> None:
+    """Marks in the wrong order: to sort them takes minutes."""
+    for marks in ("\u0301\u0316" * (TEXT_LIMIT // 2), "\u0f73" * TEXT_LIMIT):
+        before = time.thread_time()
+        assert words_of([marks]) == ()
+        assert time.thread_time() - before < 5

@@ -49,6 +49,12 @@ async def engine(tmp_path: Path, tools: Toolbox) -> AsyncIterator[Engine]:
         yield engine
 
 
+@pytest.fixture
+async def engine_on_postgres(postgres_url: str, tmp_path: Path, tools: Toolbox) -> AsyncIterator[Engine]:
+    async with opened(postgres_url, tmp_path, tools) as engine:
+        yield engine
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.heavy)])
 async def engine_everywhere(
     request: pytest.FixtureRequest, tmp_path: Path, tools: Toolbox

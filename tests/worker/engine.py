@@ -14,15 +14,15 @@ from holdfast.bus.memory import MemoryBus
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import Command, Create, Send
 from holdfast.chats.view import Call, View
+from holdfast.core.accounts import NamedAgent, User
 from holdfast.core.calls import ActionCall
 from holdfast.core.chats import Chat, Settings
 from holdfast.core.clock import SystemClock
-from holdfast.core.events import Hint, LiveParts
-from holdfast.core.ids import CallId, ChatId, RandomIds, UserId
+from holdfast.core.events import Hint, LiveParts, LiveStep
+from holdfast.core.ids import CallId, ChatId, NamedAgentId, RandomIds, UserId
 from holdfast.core.messages import Busy, Message
 from holdfast.core.parts import LivePart, Text, ToolCall, ToolResult
 from holdfast.core.steps import Step
-from holdfast.prompt.system import NamedAgent
 from holdfast.providers.backoff import RetryRule
 from holdfast.providers.configs import ModelConfig, ProviderConfig
 from holdfast.providers.prices import Prices
@@ -32,6 +32,7 @@ from holdfast.providers.transport import StreamLimits
 from holdfast.store import calls as call_queries
 from holdfast.store import chats as chat_queries
 from holdfast.store import messages as message_queries
+from holdfast.store import named_agents, users
 from holdfast.store import steps as step_queries
 from holdfast.store.calls import FullCall
 from holdfast.store.interface import Applied, Store
@@ -67,15 +68,15 @@ class ShiftedClock:
 
 
 class Hints:
-    """The way from the store to the bus, on which hints may get lost."""
+    """The way from the store to the bus, on which hints may get lost, or worse."""
 
     def __init__(self, bus: MemoryBus) -> None:
         self.lost = False
-        self._bus = bus
+        self.forward: Callable[[Hint], None] = bus.publish
 
     def publish(self, hint: Hint) -> None:
         if not self.lost:
-            self._bus.publish(hint)
+            self.forward(hint)
 
 
 class Live:
@@ -83,10 +84,14 @@ class Live:
 
     def __init__(self) -> None:
         self.events: list[LiveParts] = []
+        self.steps: list[LiveStep] = []
         self._more = asyncio.Event()
 
-    def add(self, event: LiveParts) -> None:
-        self.events.append(event)
+    def add(self, event: LiveParts | LiveStep) -> None:
+        if isinstance(event, LiveStep):
+            self.steps.append(event)
+        else:
+            self.events.append(event)
         self._more.set()
 
     @property
@@ -124,16 +129,34 @@ class Engine:
         self.providers = providers
         self.server = server
         self.tools = tools
-        self.agents: dict[str, NamedAgent] = {}
         self.metrics = Metrics()
         self._ids = RandomIds()
         self._workers: list[tuple[Worker, asyncio.Task[None]]] = []
+
+    async def named_agent(self, name: str, **more: Any) -> str:
+        """An agent of the owner's; its id."""
+        fields: dict[str, Any] = {
+            "description": "",
+            "instructions": "",
+            "model": None,
+            "effort": None,
+            "tools": None,
+            "published": False,
+            **more,
+        }
+        now = self.clock.now()
+        owner = User(id=OWNER, name="owner", role="member", suspended_at=None, created_at=now)
+        await self.store.write(users.create_first(owner))
+        agent_id = NamedAgentId(self._ids.uuid7(now))
+        agent = NamedAgent(id=agent_id, owner_id=OWNER, name=name, created_at=now, updated_at=now, **fields)
+        await self.store.write(named_agents.create(agent))
+        return agent_id
 
     # Workers
 
     def worker(self, settings: WorkerSettings = SETTINGS, **more: Any) -> Worker:
         """One that is not run yet."""
-        models = ConfiguredModels(self.providers, Prices(), self.agents)
+        models = ConfiguredModels(self.providers, Prices())
         given: dict[str, Any] = {
             "store": self.store,
             "bus": self.bus,
@@ -268,7 +291,7 @@ class Engine:
         async def listen() -> None:
             async with self.bus.listen(chat_id=chat_id) as events:
                 async for event in events:
-                    if isinstance(event, LiveParts):
+                    if isinstance(event, LiveParts | LiveStep):
                         live.add(event)
 
         task = asyncio.create_task(listen())

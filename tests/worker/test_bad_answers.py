@@ -1,10 +1,12 @@
 """Whatever a model answers, the chat goes on or ends with a clear failure, and the worker lives."""
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.chats.commands import RetryTurn
 from holdfast.core.ids import is_call_id
 from holdfast.core.parts import Notice
+from holdfast.worker.turn import Limits
 from tests.providers.replies import (
     BadUtf8,
     Call,
@@ -20,7 +22,7 @@ from tests.providers.replies import (
     same_id_twice,
     say,
 )
-from tests.worker.engine import Engine, calls_of, text_of
+from tests.worker.engine import SETTINGS, Engine, calls_of, text_of
 from tests.worker.toolbox import Toolbox
 
 FORMATS = pytest.mark.parametrize("name", ["default", "claude"])
@@ -181,16 +183,63 @@ async def test_an_answer_of_many_megabytes_is_cut(engine: Engine) -> None:
     assert [part.code for part in history[2].parts if isinstance(part, Notice)] == ["length"]
 
 
-@pytest.mark.parametrize("stop, code", [("length", "length"), ("content_filter", "content_filter")])
-async def test_an_answer_that_was_cut_short_says_why(engine: Engine, stop: str, code: str) -> None:
+@pytest.mark.parametrize(
+    "name, stop, code",
+    [
+        ("default", "length", "length"),
+        ("claude", "max_tokens", "length"),
+        ("default", "content_filter", "content_filter"),
+        ("claude", "refusal", "content_filter"),
+    ],
+)
+async def test_an_answer_that_was_cut_short_says_why(engine: Engine, name: str, stop: str, code: str) -> None:
     engine.server.queue(say("And then", stop=stop), say("I see."))
-    chat = await engine.create("Hello")
+    chat = await engine.create("Hello", model=name)
     await engine.idle(chat)
     history = await engine.history(chat)
     assert text_of(history[1]) == "And then"
     assert [part.code for part in history[2].parts if isinstance(part, Notice)] == [code]
     await engine.send(chat, "Go on")
     await engine.idle(chat)
+
+
+@pytest.mark.parametrize("name, stop", [("default", "content_filter"), ("claude", "refusal")])
+async def test_a_refusal_without_a_word_says_what_to_do(engine: Engine, name: str, stop: str) -> None:
+    engine.server.queue(Reply(stop=stop), say("I see."))
+    chat = await engine.create("Hello", model=name)
+    await engine.idle(chat)
+    (notice,) = (await engine.history(chat))[-1].parts
+    assert isinstance(notice, Notice)
+    assert "Change the message or the model" in notice.text
+    await engine.send(chat, "Hello again")
+    await engine.idle(chat)
+
+
+async def test_an_answer_that_its_provider_paused_goes_on_by_itself(engine: Engine) -> None:
+    engine.server.queue(say("First", stop="pause_turn"), say("Then"))
+    chat = await engine.create("Hello", model="claude")
+    await engine.idle(chat)
+    assert await engine.texts(chat) == [("user", "Hello"), ("assistant", "First"), ("assistant", "Then")]
+    assert len(await engine.steps(chat)) == 2
+
+
+async def test_a_pause_with_calls_waits_for_their_results(engine: Engine) -> None:
+    engine.server.queue(call("add", {"a": 1, "b": 2}, stop="pause_turn"), say("Three"))
+    chat = await engine.create("Hello", model="claude")
+    await engine.idle(chat)
+    assert [result.output for result in await engine.results(chat)] == [3]
+
+
+async def test_a_provider_that_pauses_for_ever_reaches_the_step_limit(engine: Engine) -> None:
+    await engine.stop()
+    engine.start(replace(SETTINGS, limits=Limits(steps=4)))
+    engine.server.answer = lambda asked: None if "Here" in str(asked.body) else Reply(stop="pause_turn")
+    chat = await engine.create("Hello", model="claude")
+    await engine.idle(chat)
+    assert len(await engine.steps(chat)) == 4
+    (notice,) = (await engine.history(chat))[-1].parts
+    assert isinstance(notice, Notice)
+    assert notice.code == "step_limit"
 
 
 async def test_a_call_that_was_cut_short_is_not_run(engine: Engine) -> None:

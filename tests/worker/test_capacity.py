@@ -103,6 +103,38 @@ async def test_who_waits_for_somebody_takes_no_place(engine: Engine, tools: Tool
     await engine.idle(first)
 
 
+async def test_who_waits_for_children_takes_no_place(engine_everywhere: Engine, tools: Toolbox) -> None:
+    engine = engine_everywhere
+    worker = engine.start(at_most(max_chats=1, max_per_user=1))
+    parent = await engine.create('call: wait_agents {"name": "children"}\nsay: Done.')
+    await eventually(lambda: tools.ledger == ["children"])
+    assert (await engine.chat(parent)).waiting == "children"
+    (other,) = await begin(engine, 1)
+    await eventually(lambda: tools.ledger == ["children", "0"])
+    assert worker.chats == 2
+    assert await waiting(engine, [parent, other]) == ["children", None]
+    # It goes on although its place is taken.
+    tools.go("children").set()
+    await engine.idle(parent)
+    tools.go("0").set()
+    await engine.idle(other)
+
+
+async def test_who_also_does_something_else_takes_a_place(engine: Engine, tools: Toolbox) -> None:
+    engine.start(at_most(max_chats=1))
+    parent = await engine.create('calls: wait_agents {"name": "c"}; patient {"name": "d"}\nsay: Done.')
+    await eventually(lambda: tools.running == 2)
+    (other,) = await begin(engine, 1)
+    assert await waiting(engine, [parent, other]) == [None, "capacity"]
+    tools.go("d").set()
+    await eventually(lambda: "0" in tools.ledger)
+    assert await waiting(engine, [parent, other]) == ["children", None]
+    for name in ("c", "0"):
+        tools.go(name).set()
+    for chat in (parent, other):
+        await engine.idle(chat)
+
+
 async def test_interrupting_needs_no_place(engine: Engine, tools: Toolbox) -> None:
     engine.start(at_most(max_chats=1))
     (running,) = await begin(engine, 1)

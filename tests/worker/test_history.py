@@ -11,7 +11,7 @@ from holdfast.core.ids import CallId
 from holdfast.core.messages import Message
 from holdfast.core.parts import Outcome, Part, Reasoning, Text, ToolCall, ToolResult
 from holdfast.core.usage import Usage
-from holdfast.worker.history import History, nudges
+from holdfast.worker.history import History, go_on, nudges
 from holdfast.worker.repeats import Repeats
 from tests.chats.making import call, message
 
@@ -100,6 +100,15 @@ def test_what_only_people_see_and_what_was_removed_does_not_count() -> None:
 
 def test_a_nudge_is_not_carried_over() -> None:
     assert len(history(user(1), nudge(2)).unanswered) == 1
+
+
+def test_an_answer_that_was_paused_has_answered_nobody() -> None:
+    (new,) = go_on(True)
+    paused = replace(message(3, new.parts, new.role), turn=1, visibility="model")
+    known = history(user(1), answer(2, Text(text="First")), paused)
+    assert not known.complete
+    assert [one.id for one in known.unanswered] == [user(1).id, paused.id]
+    assert history(user(1), answer(2, Text(text="First")), paused, answer(4, Text(text="Then"))).complete
 
 
 # Texts for titles

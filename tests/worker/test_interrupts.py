@@ -1,16 +1,12 @@
 """Interrupts, edits, steers, deletions: whatever a person does while a chat runs, at every moment of it."""
 
-from typing import Any
-
 import pytest
 
 from holdfast.chats.commands import Archive, Delete, Edit, Interrupt, Notify, Promote
 from holdfast.chats.view import Queued
-from holdfast.core.events import Reread
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.parts import Notice, Text
 from holdfast.providers.backoff import RetryRule
-from holdfast.store.hints import OWNED
 from holdfast.worker.settings import WorkerSettings
 from tests.providers.replies import Call, Hang, Reply, Say, Status, Think, calls, fails, say
 from tests.worker.engine import OWNER, QUICK_RETRIES, Engine, calls_of, eventually, said_to_model, text_of
@@ -238,68 +234,6 @@ async def test_an_interrupt_that_comes_between_the_results_and_the_next_model_ca
     chat = await engine.create("Add")
     await engine.idle(chat)
     assert faults.count == 1
-    assert len(engine.asked) == 1
-
-
-async def test_a_false_alarm_repeats_nothing_that_must_not_be_repeated(
-    engine: Engine, tools: Toolbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The worker is told that the chat is not its own, ends its calls, and finds that it is."""
-    read, alarms = engine.store.read, 0
-
-    async def alarming(*queries: Any) -> Any:
-        nonlocal alarms
-        if queries[0].statements[0][0] == OWNED and len(tools.ledger) == 2 and not alarms:
-            alarms += 1
-            return ()
-        return await read(*queries)
-
-    monkeypatch.setattr(engine.store, "read", alarming)
-    engine.start()
-    chat = await engine.create('calls: patient {"name": "a"}; patient_read {"name": "b"}\nsay: Done.')
-    await eventually(lambda: len(tools.ledger) == 3)
-    tools.go("b").set()
-    await engine.idle(chat)
-    assert sorted(tools.ledger) == ["a", "b", "b"]
-    assert [result.outcome for result in await engine.results(chat)] == ["uncertain", "succeeded"]
-
-
-async def test_an_interrupt_whose_hint_is_lost(engine_everywhere: Engine, tools: Toolbox) -> None:
-    engine = engine_everywhere
-    engine.start()
-    chat = await engine.create("call: patient")
-    await eventually(lambda: bool(tools.ledger))
-    engine.hints.lost = True
-    await engine.do(chat, Interrupt())
-    await engine.idle(chat)
-    assert tools.cancelled == [""]
-
-
-async def test_all_hints_are_lost(engine: Engine, tools: Toolbox) -> None:
-    engine.hints.lost = True
-    worker = engine.start()
-    chat = await engine.create("call: patient\nsay: Done.")
-    await eventually(lambda: bool(tools.ledger))
-    await edit(engine, chat, 'call: add {"a": 1, "b": 2}\nsay: Better.')
-    await engine.idle(chat)
-    assert (await engine.texts(chat))[-1] == ("assistant", "Better.")
-    await engine.send(chat, "call: patient")
-    await eventually(lambda: len(tools.ledger) == 2)
-    await engine.do(chat, Delete())
-    await eventually(lambda: worker.chats == 0)
-
-
-async def test_read_again_ends_no_work_that_still_fits(engine: Engine) -> None:
-    """A bus that was away for a while says so; a model that speaks is not interrupted for that."""
-    engine.server.queue(say(SLOWLY, delay_seconds=0.01))
-    engine.start()
-    chat = await engine.create("Count")
-    async with engine.watch(chat) as live:
-        await live.until(lambda live: bool(live.text))
-        for _ in range(3):
-            engine.bus.publish(Reread(reason="connected"))
-        await engine.idle(chat)
-    assert (await engine.texts(chat))[-1] == ("assistant", SLOWLY)
     assert len(engine.asked) == 1
 
 

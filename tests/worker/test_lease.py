@@ -14,7 +14,7 @@ from holdfast.core.ids import WorkerId
 from holdfast.store.interface import Store
 from holdfast.worker.lease import LeaseKeeper
 from tests.chats.making import NOW
-from tests.worker.engine import eventually
+from tests.worker.engine import PATIENCE_SECONDS, eventually
 
 WORKER = WorkerId("019df000-0000-7000-8000-0000000000d0")
 # The thread looks about every 8 ms; how long the lease lasts is up to the clock.
@@ -191,6 +191,26 @@ async def test_no_fault_of_the_store_ends_the_thread(fault: Callable[[], bool]) 
         await kept.passes(0.5)
         assert await kept.keeper.until_fresh()
         assert kept.lost == 0
+
+
+async def test_a_renewal_that_hangs_loses_it_when_the_clock_says_so() -> None:
+    """Nobody answers: the thread cannot tell, the loop does, and once."""
+    async with keeping() as kept:
+        answered = threading.Event()
+        kept.store.answer = lambda: answered.wait(PATIENCE_SECONDS) and away()
+        watching = asyncio.create_task(kept.keeper.watch())
+        kept.clock.at += LEASE_SECONDS / 2
+        await eventually(lambda: kept.store.count == 1)
+        assert kept.lost == 0
+        kept.clock.at += LEASE_SECONDS / 4
+        await eventually(lambda: kept.lost == 1)
+        assert kept.keeper.over
+        answered.set()
+        await kept.keeper.join()
+        await asyncio.sleep(0)
+        assert kept.lost == 1
+        watching.cancel()
+        await asyncio.wait({watching})
 
 
 async def test_stopped_it_asks_no_more() -> None:

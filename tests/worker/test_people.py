@@ -3,6 +3,8 @@ knows."""
 
 from datetime import timedelta
 
+import pytest
+
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import (
     CallResult,
@@ -14,7 +16,9 @@ from holdfast.chats.commands import (
     Send,
     SubmitResults,
 )
+from holdfast.chats.hindsight import said_later
 from holdfast.chats.view import View
+from holdfast.core.calls import Verdict
 from holdfast.core.chats import ClientTool
 from holdfast.core.ids import CallId, ChatId
 from holdfast.core.parts import Text
@@ -22,7 +26,7 @@ from holdfast.tools.approval import Rules
 from holdfast.worker.settings import WorkerSettings
 from tests.providers.replies import Call, calls, say
 from tests.worker.dead import leave_running, new_call
-from tests.worker.engine import OWNER, QUICK_RETRIES, Engine, eventually
+from tests.worker.engine import OWNER, QUICK_RETRIES, Engine, eventually, said_to_model
 from tests.worker.toolbox import Toolbox
 
 TAB = ClientTool(name="open_tab", description="Opens a tab.", input_schema={"type": "object"})
@@ -310,6 +314,44 @@ async def test_what_nobody_knows_is_told(engine_everywhere: Engine, tools: Toolb
     assert "not known" in str(result.output)
     assert "not known" in (await engine.texts(chat))[-1][1]
     assert tools.ledger == []
+
+
+@pytest.mark.parametrize(
+    "verdict, words", [("retry", "once more"), ("done", '"It is blue."'), ("skip", "without it")]
+)
+async def test_what_somebody_knows_later_is_a_notice(
+    engine: Engine, tools: Toolbox, verdict: Verdict, words: str
+) -> None:
+    chat = await leave_running(engine, "say: I see.", new_call("write", effect="unsafe"))
+    engine.start()
+    await engine.idle(chat)
+    (call,) = await engine.calls(chat)
+    decision = Decide(
+        call_id=call.call_id, verdict=verdict, user_id=OWNER, output="It is blue.", note="Believe me."
+    )
+    refusal = await engine.refused(chat, decision)
+    assert refusal.code in ("already_answered", "wrong_state")
+    notice = said_later(call, decision)
+    assert notice is not None
+    asked = len(engine.asked)
+    await engine.do(chat, notice)
+    await engine.idle(chat)
+    assert len(engine.asked) == asked + 1
+    assert words in said_to_model(engine.asked[-1])
+    assert "Believe me." in said_to_model(engine.asked[-1])
+    # Once is enough, and no call is ever run by it.
+    await engine.do(chat, notice)
+    await engine.idle(chat)
+    assert len(engine.asked) == asked + 1
+    assert tools.ledger == []
+
+
+async def test_nothing_is_said_later_of_a_call_that_ended(engine: Engine) -> None:
+    engine.start()
+    chat = await engine.create('call: add {"a": 1, "b": 2}\nsay: Three.')
+    await engine.idle(chat)
+    (call,) = await engine.calls(chat)
+    assert said_later(call, Decide(call_id=call.call_id, verdict="done", user_id=OWNER)) is None
 
 
 async def test_what_may_be_repeated_is(engine_everywhere: Engine, tools: Toolbox) -> None:

@@ -4,15 +4,16 @@ from collections import Counter
 
 import msgspec
 
-from holdfast.chats.commands import Compact
+from holdfast.chats.commands import Compact, Interrupt
 from holdfast.core.ids import ChatId
+from holdfast.core.parts import Reasoning
 from holdfast.core.shapes import Json
 from holdfast.core.spans import Span
 from holdfast.store.calls import calls_of_turns
 from holdfast.store.messages import page
 from holdfast.store.steps import steps_of_turns, turns
-from holdfast.telemetry.spans import spans
-from tests.providers.replies import Status, fails, say
+from holdfast.telemetry.spans import spans, under_way
+from tests.providers.replies import Reply, Say, Status, Think, fails, say
 from tests.worker.engine import Engine
 from tests.worker.toolbox import Toolbox
 
@@ -72,6 +73,67 @@ async def test_failed_attempts_and_summaries_are_in_it(engine: Engine) -> None:
     assert msgspec.convert(compaction.output, dict[str, Json])["summary"] == "In short."
     assert compaction.usage is not None
     assert compaction.usage.output > 0
+
+
+async def test_a_step_is_on_the_bus_while_it_is_made(engine: Engine) -> None:
+    """With the ids it has afterwards, and with what it used so far."""
+    engine.server.queue(say("Word after word after word. " * 4, delay_seconds=0.15, piece=8))
+    engine.start()
+    async with engine.watch(chat := await engine.create("Hello", model="claude")) as live:
+        await live.until(lambda live: len(live.steps) >= 3)
+        last = live.steps[-1]
+        await engine.idle(chat)
+    stored = {span.id: span for span in await trace(engine, chat)}
+    for begun in under_way(last):
+        ended = stored[begun.id]
+        assert (begun.parent_id, begun.kind, begun.name) == (ended.parent_id, ended.kind, ended.name)
+        assert (begun.started_at, begun.outcome, begun.finished_at) == (ended.started_at, None, None)
+    assert [span.kind for span in under_way(last)] == ["step", "model_call"]
+    used = last.usage
+    # Claude says at once what it read, and only at the end what it wrote.
+    assert used.input > 0
+    assert used.output > 0
+    assert used.tokens_per_second is not None
+    assert used.cost_usd_micros > 0
+    assert last.episode == live.events[-1].episode
+
+
+async def test_a_summary_is_on_the_bus_while_it_is_made(engine: Engine) -> None:
+    engine.server.queue(say("Hello."), say("In short."))
+    engine.start()
+    chat = await engine.create("Hello")
+    await engine.idle(chat)
+    async with engine.watch(chat) as live:
+        await engine.do(chat, Compact())
+        await engine.idle(chat)
+        (span,) = under_way(live.steps[0])
+    assert (span.kind, span.parent_id, span.outcome) == ("compaction", "turn-2", None)
+
+
+async def test_reasoning_is_dated(engine: Engine) -> None:
+    engine.server.queue(Reply(content=(Think("Let me see."), Say("Three."))))
+    engine.start()
+    chat = await engine.create("Hello", model="claude")
+    await engine.idle(chat)
+    thought = (await engine.history(chat))[1].parts[0]
+    assert isinstance(thought, Reasoning)
+    assert thought.started_at is not None
+    assert thought.finished_at is not None
+    assert thought.started_at <= thought.finished_at
+
+
+async def test_an_interrupted_step_says_when_it_began_to_speak_and_what_failed_before(engine: Engine) -> None:
+    engine.server.queue(fails(Status(529)), say("One two three four five six seven.", delay_seconds=0.02))
+    engine.start()
+    chat = await engine.create("Hello")
+    async with engine.watch(chat) as live:
+        await live.until(lambda live: bool(live.text))
+        await engine.do(chat, Interrupt())
+        await engine.idle(chat)
+    (step,) = await engine.steps(chat)
+    assert step.outcome == "interrupted"
+    assert step.first_part_at is not None
+    assert [failure.kind for failure in step.failures] == ["overloaded"]
 
 
 async def test_money_and_tokens_add_up_over_the_steps(engine: Engine) -> None:

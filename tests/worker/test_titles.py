@@ -5,7 +5,7 @@ from typing import Unpack
 
 import pytest
 
-from holdfast.chats.commands import Delete, Edit
+from holdfast.chats.commands import Archive, Delete, Edit
 from holdfast.core.chats import Settings
 from holdfast.core.ids import ChatId
 from holdfast.core.parts import Text
@@ -188,6 +188,19 @@ async def test_a_person_deletes_it_while_it_is_named(naming: Engine) -> None:
     await naming.idle(other)
 
 
+async def test_a_person_archives_it_while_it_is_named(naming: Engine) -> None:
+    name_with(naming, say("A name", first_delay_seconds=0.3))
+    naming.start(BY_MODEL)
+    chat = await naming.create("say: Hello.")
+    await eventually(lambda: any(asked.model == "titles-model" for asked in naming.asked))
+    archived = await naming.do(chat, Archive())
+    await titled(naming, chat, "A name")
+    found = await naming.chat(chat)
+    assert found.archived
+    assert archived.after is not None
+    assert found.version == archived.after.chat.version
+
+
 async def test_an_edit_does_not_name_it_after_what_was_removed(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,4 +219,4 @@ async def test_an_edit_does_not_name_it_after_what_was_removed(
     await engine.do(chat, Edit(message_id=first, parts=parts, created_by=OWNER))
     await engine.idle(chat)
     await titled(engine, chat, "New title")
-    assert titles == ["New title", ""]
+    assert titles == ["New title"]

@@ -1,11 +1,13 @@
 """Whole turns over HTTP: what is committed, in how many transactions, and what is counted."""
 
+import threading
 from itertools import pairwise
 
 import pytest
 
 from holdfast.core.chats import ClientTool
-from holdfast.prompt.system import BASE, NamedAgent
+from holdfast.prompt.system import BASE
+from holdfast.providers.prices import Prices
 from holdfast.store.steps import turns
 from tests.providers.replies import Call, Reply, Say, Search, Think, call, say
 from tests.worker.engine import Engine, calls_of, eventually, model, said_to_model
@@ -157,11 +159,11 @@ async def test_a_turn_may_be_another_models(engine: Engine) -> None:
 
 
 async def test_a_named_agent_has_its_instructions_model_and_tools(engine: Engine) -> None:
-    engine.agents["adder"] = NamedAgent(
-        name="adder", instructions="You add.", model="claude", effort="low", tools=("add",)
+    adder = await engine.named_agent(
+        "adder", instructions="You add.", model="claude", effort="low", tools=("add",)
     )
     engine.start()
-    chat = await engine.create("call: look\nsay: {result}", agent="adder", instructions="Be brief.")
+    chat = await engine.create("call: look\nsay: {result}", agent=adder, instructions="Be brief.")
     await engine.idle(chat)
     body = engine.asked[0].body
     assert [block["text"] for block in body["system"]] == [BASE, "You add.", "Be brief."]
@@ -173,11 +175,42 @@ async def test_a_named_agent_has_its_instructions_model_and_tools(engine: Engine
 
 
 async def test_a_chats_own_choice_counts_more_than_its_agents(engine: Engine) -> None:
-    engine.agents["adder"] = NamedAgent(name="adder", model="claude")
+    adder = await engine.named_agent("adder", model="claude")
     engine.start()
-    chat = await engine.create("Hello", agent="adder", model="default")
+    chat = await engine.create("Hello", agent=adder, model="default")
     await engine.idle(chat)
     assert [asked.format for asked in engine.asked] == ["openai"]
+
+
+async def test_the_tools_chosen_for_a_chat_are_all_it_has(engine: Engine) -> None:
+    helper = await engine.named_agent("helper", tools=("add", "write"))
+    engine.server.queue(call("write"), say("I see."))
+    engine.start()
+    chat = await engine.create("Hello", agent=helper, tools=["add", "look"])
+    await engine.idle(chat)
+    assert [tool["function"]["name"] for tool in engine.asked[0].body["tools"]] == ["add"]
+    assert [result.outcome for result in await engine.results(chat)] == ["failed"]
+
+
+async def test_the_price_list_is_not_loaded_on_the_loop(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def load(self: Prices) -> None:
+        threads.append(threading.current_thread().name)
+        self.loaded = True
+
+    monkeypatch.setattr(Prices, "load", load)
+    engine.start()
+    chat = await engine.create('call: add {"a": 1, "b": 2}\nsay: Three.', model="demo")
+    await engine.idle(chat)
+    # What it has nothing to say about does not wait for it.
+    assert threads == []
+    chat = await engine.create('call: add {"a": 1, "b": 2}\nsay: Three.', model="claude")
+    await engine.idle(chat)
+    assert len(threads) == 1
+    assert threads[0] != threading.main_thread().name
 
 
 async def test_tools_are_always_in_the_same_order(engine: Engine) -> None:

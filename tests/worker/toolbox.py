@@ -50,6 +50,7 @@ class Toolbox:
                 tool("look", self._write, effect="read"),
                 tool("patient", self._patient),
                 tool("patient_read", self._patient, effect="read"),
+                tool("wait_agents", self._patient, effect="read", timeout_seconds=None),
                 tool("tidy", self._tidy),
                 tool("stubborn", self._stubborn),
                 tool("block", self._block),

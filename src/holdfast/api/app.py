@@ -29,6 +29,7 @@ from holdfast.api import (
     trace,
     usage,
     users,
+    workspaces,
 )
 from holdfast.api.bodies import MAX_BODY_BYTES, JsonRequest
 from holdfast.api.denials import Denials
@@ -47,6 +48,7 @@ ROUTERS = (
     usage.router,
     export.router,
     models.router,
+    workspaces.router,
     agents.router,
     providers.router,
     session.router,

@@ -11,7 +11,7 @@ from msgspec import Meta
 from holdfast.api.problems import Problem, invalid, of_decoding
 from holdfast.core.ids import FileId
 from holdfast.core.parts import Parts, Text
-from holdfast.core.shapes import Border, Json, check_json
+from holdfast.core.shapes import Border, Json, check_json, encode
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
@@ -67,9 +67,11 @@ def parts_of(content: Content) -> Parts:
     return tuple(Text(text=text) for text in texts if text)
 
 
-def checked_json(field: str, value: Json) -> Json:
+def checked_json(field: str, value: Json, *, most_bytes: int = MAX_BODY_BYTES) -> Json:
     try:
         check_json(value)
     except ValueError as error:
         raise invalid(field, str(error)) from None
+    if most_bytes < MAX_BODY_BYTES and len(encode(value)) > most_bytes:
+        raise invalid(field, f"larger than {most_bytes // 1024} KiB")
     return value

@@ -23,6 +23,7 @@ from holdfast.api.checks import (
     check_model,
     check_tools,
     find_agent,
+    find_workspace,
 )
 from holdfast.api.commands import command
 from holdfast.api.pages import Cursor, Limit, Page
@@ -90,14 +91,14 @@ async def create_chat(
     """Start a chat: the content is its first message and the agent begins at once."""
     check_model(services, data.model, data.effort)
     agent = await find_agent(services, caller, data.agent)
-    if data.workspace_id is not None:
-        raise invalid("workspace_id", "there is no such workspace")
+    workspace_id = await find_workspace(services, caller, data.workspace_id)
     client_tools = check_client_tools(services, data.client_tools)
     settings = Settings(
         title=one_line(data.title or "", TITLE_LENGTH),
         title_source="person" if data.title and data.title.strip() else "none",
         model=data.model,
         effort=data.effort,
+        workspace_id=workspace_id,
         agent=None if agent is None else agent.id,
         instructions=data.instructions,
         client_tools=client_tools,

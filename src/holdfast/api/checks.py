@@ -12,9 +12,10 @@ from holdfast.api.services import Services
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.chats import ClientTool
 from holdfast.core.errors import HoldfastError
+from holdfast.core.ids import WorkspaceId, is_uuid7
 from holdfast.core.shapes import Border, Json
 from holdfast.core.usage import Budget
-from holdfast.store import named_agents
+from holdfast.store import named_agents, workspaces
 from holdfast.tools.approval import Policy
 
 Title = Annotated[str, Meta(max_length=200)]
@@ -27,6 +28,7 @@ ToolName = Annotated[str, Meta(min_length=1, max_length=128)]
 # Only these tools; or who must agree before each of them runs.
 ToolsIn = Annotated[tuple[ToolName, ...], Meta(max_length=500)] | dict[str, Policy]
 
+MAX_SCHEMA_BYTES = 64 * 1024
 _TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _EFFORT = re.compile(r"[a-z]{1,20}")
 
@@ -71,6 +73,18 @@ async def find_agent(services: Services, caller: Caller, name: str | None) -> Na
     return found
 
 
+async def find_workspace(services: Services, caller: Caller, workspace_id: str | None) -> WorkspaceId | None:
+    if workspace_id is None:
+        return None
+    wanted = WorkspaceId(workspace_id)
+    found = (
+        await services.store.read(workspaces.workspace(wanted, caller.user.id)) if is_uuid7(wanted) else None
+    )
+    if found is None:
+        raise invalid("workspace_id", "there is no such workspace")
+    return found.id
+
+
 def check_tools(services: Services, tools: ToolsIn | None, extra: tuple[str, ...] = ()) -> Json:
     """Names must be of tools that exist, so that a typing error does not silently forbid one."""
     if tools is None:
@@ -91,7 +105,7 @@ def check_client_tools(services: Services, tools: ClientToolsIn) -> tuple[Client
             raise invalid(f"{field}.name", f"there is already a tool {tool.name}")
         if tool.input_schema.get("type", "object") != "object":
             raise invalid(f"{field}.input_schema", "the input of a tool is an object")
-        checked_json(f"{field}.input_schema", tool.input_schema)
+        checked_json(f"{field}.input_schema", tool.input_schema, most_bytes=MAX_SCHEMA_BYTES)
         seen.add(tool.name)
     return tuple(
         ClientTool(name=tool.name, description=tool.description, input_schema=tool.input_schema)

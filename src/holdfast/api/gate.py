@@ -2,6 +2,7 @@
 Plain ASGI around the whole application, so that no route can forget it; routes that do not exist answer 401
 to strangers too."""
 
+import re
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -11,7 +12,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.accounts.access import Access
 from holdfast.api.denials import Denials
-from holdfast.api.problems import Problem, problem_of
+from holdfast.api.problems import Problem, not_found, problem_of
 from holdfast.core.errors import HoldfastError
 from holdfast.core.shapes import encode
 
@@ -19,6 +20,7 @@ COOKIE = "holdfast_session"
 # Besides the page's own files.
 PUBLIC = frozenset({("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/api/v1/session")})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_TWISTED = re.compile(r"^[^/]|//|/\.\.?(?:/|$)|\0")
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 CSP = (
@@ -71,6 +73,8 @@ class Gate:
             caller = None if secret is None else await self._access.authenticate(secret)
             if caller is None and not is_public(method, scope["path"]):
                 raise _unauthorized(secret is not None)
+            if not is_plain(scope["path"]):
+                raise not_found("route")
         except (Problem, HoldfastError) as error:
             await refuse(scope, receive, answer, problem_of(error))
             return
@@ -90,7 +94,12 @@ def is_public(method: str, path: str) -> bool:
 
 
 def is_page(path: str) -> bool:
-    return not path.startswith(("/api", "/v1", "/docs", "/healthz", "/readyz"))
+    return is_plain(path) and not path.startswith(("/api", "/v1", "/docs", "/healthz", "/readyz"))
+
+
+def is_plain(path: str) -> bool:
+    """The router takes `//docs` for `/docs`. Whoever judges a path by its beginning must not be fooled."""
+    return _TWISTED.search(path) is None
 
 
 def check_host(headers: "_Headers", hosts: frozenset[str]) -> None:

@@ -122,6 +122,7 @@ async def send_message(
         model=data.model,
         effort=data.effort,
         created_by=caller.user.id,
+        queue_limit=services.config().limits.queue,
     )
     return await command(services, caller, request, chat.id, send, answer=answer)
 

@@ -36,6 +36,8 @@ STATUS: dict[str, int] = {
     "internal": 500,
     "try_again": 503,
 }
+# What the framework says when a client goes before its body has come: nobody's fault here.
+_DISCONNECTED = "client disconnected prematurely"
 # Codes of errors that callers cannot tell apart.
 _ALIASES = {"store_full": "try_again", "store_closed": "try_again", "stale": "try_again"}
 
@@ -143,6 +145,8 @@ def _of_http(error: HTTPException) -> Problem:
             return Problem("too_large", "The body is larger than the limit of 4 MiB.")
         case 400:
             return Problem("invalid_input", error.detail)
+        case 500 if error.detail == _DISCONNECTED:
+            return Problem("bad_request", "The request ended before its body did.")
         case status if status >= 500:
             log.error("request failed", exc_info=error)
             return Problem("internal", "Something went wrong here; the server's log has the details.")

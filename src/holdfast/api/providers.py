@@ -7,14 +7,18 @@ from litestar.params import JSONBody
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
+from holdfast.api.bodies import checked_json
 from holdfast.api.pages import Page
+from holdfast.api.problems import invalid
 from holdfast.api.services import By, InPath, With, needs
 from holdfast.config.sources import Origin
 from holdfast.core.errors import AttemptFailed, HoldfastError
 from holdfast.core.shapes import Border, Json, Record
 from holdfast.providers.configs import DEFAULT_MAX_OUTPUT, Input, ModelConfig, ProviderConfig
+from holdfast.providers.kinds import KINDS
 from holdfast.providers.trial import try_model
 
+MAX_OPTIONS_BYTES = 64 * 1024
 Name = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
@@ -95,12 +99,13 @@ async def put_provider(
     config = ProviderConfig(name=name, **asdict(data))
     stored = await services.stored.put_provider(caller, config)
     await services.reload()
+    used = services.providers.setup.providers.get(name)
     return ProviderShown(
         name=stored.name,
         kind=stored.kind,
         base_url=stored.base_url,
         api=stored.api,
-        has_key=data.api_key is not None or name in services.providers.setup.providers,
+        has_key=data.api_key is not None or (used is not None and used.api_key is not None),
         enabled=stored.enabled,
         origin="database",
     )
@@ -129,6 +134,9 @@ async def put_model_config(
     name: InPath, data: JSONBody[PutModel], services: With, caller: By
 ) -> ModelConfigShown:
     """Create or replace a model's configuration."""
+    if data.provider not in services.providers.setup.providers and data.provider not in KINDS:
+        raise invalid("provider", "there is no such provider; GET /api/v1/providers lists them")
+    checked_json("provider_options", data.provider_options, most_bytes=MAX_OPTIONS_BYTES)
     stored = await services.stored.put_model(caller, ModelConfig(name=name, **asdict(data)))
     await services.reload()
     return _shown(stored, "database")

@@ -31,6 +31,7 @@ from holdfast.store import chats
 from holdfast.store.interface import Store
 from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.registry import Registry as Tools
+from holdfast.workspaces.workspaces import Workspaces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,7 @@ class Services:
     # Where each provider and model is configured.
     origins: Callable[[], Merged]
     tools: Tools
+    workspaces: Workspaces
     # The configuration as it is now: it may be read again while the server runs.
     config: Callable[[], Config]
     # Reads providers and models again from file, environment and database.

@@ -9,7 +9,7 @@ from litestar.params import JSONBody
 from holdfast.api.bodies import checked_json
 from holdfast.api.problems import Problem, invalid
 from holdfast.api.services import By, With, needs
-from holdfast.core.shapes import Json, Record, encode
+from holdfast.core.shapes import Json, Record
 from holdfast.store import preferences
 
 _KEY = re.compile(r"[a-z][a-z0-9_.]{0,99}")
@@ -65,8 +65,7 @@ def _checked(chosen: dict[str, Any]) -> dict[str, Json]:
     for key, value in chosen.items():
         if _KEY.fullmatch(key) is None:
             raise invalid("body", "a key is a lower-case letter, then letters, digits, dots and underscores")
-        if len(encode(checked_json(key, value))) > MAX_VALUE_BYTES:
-            raise Problem("too_large", f"{key}: at most 64 KiB.")
+        checked_json(key, value, most_bytes=MAX_VALUE_BYTES)
     return chosen
 
 

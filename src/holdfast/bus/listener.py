@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from holdfast.bus.backlog import BASE_WEIGHT, Backlog, weigh
-from holdfast.core.events import BusEvent, Hint, LiveParts, Reread, Skipped
+from holdfast.core.events import LIVE, BusEvent, Hint, Reread
 from holdfast.core.ids import ChatId, UserId
 
 K = TypeVar("K", ChatId, UserId)
@@ -106,23 +106,19 @@ class Listeners:
 
     def deliver(self, event: BusEvent) -> int:
         """Gives the event to everybody it is for; says for how many it was too much."""
-        overflows = 0
-        weight = weigh(event)
         if isinstance(event, Reread):
             for listener in self._all():
-                listener.put(event, weight)
+                listener.put(event, BASE_WEIGHT)
             return 0
-        is_live = isinstance(event, LiveParts | Skipped)
-        for listener in self._by_chat.get(event.chat_id, ()):
-            if listener.live or not is_live:
-                overflows += not listener.put(event, weight)
-        if isinstance(event, Hint):
-            for listener in self._by_owner.get(event.owner_id, ()):
-                overflows += not listener.put(event, weight)
-        for listener in self._everything:
-            if listener.live or not is_live:
-                overflows += not listener.put(event, weight)
-        return overflows
+        readers = [*self._by_chat.get(event.chat_id, ()), *self._everything]
+        if isinstance(event, LIVE):
+            readers = [listener for listener in readers if listener.live]
+        elif isinstance(event, Hint):
+            readers += self._by_owner.get(event.owner_id, ())
+        if not readers:  # as most of what is live
+            return 0
+        weight = weigh(event)
+        return sum(not listener.put(event, weight) for listener in readers)
 
     def close(self) -> None:
         """Nobody is told anything any more, who listens later included."""

@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.bus.backlog import BASE_WEIGHT, Backlog, weigh
 from holdfast.bus.interface import Counters
-from holdfast.core.events import BusEvent, LiveParts, Reread, Skipped, decoder
+from holdfast.core.events import LIVE, BusEvent, LiveParts, Reread, Skipped, decoder
 from holdfast.core.parts import LivePart
 from holdfast.core.shapes import encode
 
@@ -46,7 +46,7 @@ class Outbox:
             if weight > self._limit // 4:
                 self._counters.too_large += 1
                 event, weight = _skipped(event, event.first, len(event.parts)), BASE_WEIGHT
-        is_live = isinstance(event, LiveParts | Skipped)
+        is_live = isinstance(event, LIVE)
         lane = self._parts if is_live else self._words
         if lane.weight + weight <= self._limit:
             lane.put(event, weight)

@@ -62,45 +62,47 @@ class Send(_Command, frozen=True, kw_only=True):
     model: str | None = None
     effort: str | None = None
     created_by: UserId
+    # How many messages may wait (`limits.queue`).
+    queue_limit: int = 20
 
 
-class Promote(_Command, frozen=True, kw_only=True):
+class ItemCommand(_Command, frozen=True, kw_only=True):
+    """About one item of the queue."""
+
+    item_id: QueueItemId
+
+
+class Promote(ItemCommand, frozen=True, kw_only=True):
     """Send now."""
 
     kind = "promote"
-    item_id: QueueItemId
 
 
-class MoveQueued(_Command, frozen=True, kw_only=True):
+class MoveQueued(ItemCommand, frozen=True, kw_only=True):
     kind = "move_queued"
-    item_id: QueueItemId
     position: int
 
 
-class EditQueued(_Command, frozen=True, kw_only=True):
+class EditQueued(ItemCommand, frozen=True, kw_only=True):
     kind = "edit_queued"
-    item_id: QueueItemId
     parts: Parts
     hold_token: str | None = None
 
 
-class HoldQueued(_Command, frozen=True, kw_only=True):
+class HoldQueued(ItemCommand, frozen=True, kw_only=True):
     """Takes a hold, or renews one with its token."""
 
     kind = "hold_queued"
-    item_id: QueueItemId
     hold_token: str | None = None
 
 
-class ReleaseQueued(_Command, frozen=True, kw_only=True):
+class ReleaseQueued(ItemCommand, frozen=True, kw_only=True):
     kind = "release_queued"
-    item_id: QueueItemId
     hold_token: str | None = None
 
 
-class DeleteQueued(_Command, frozen=True, kw_only=True):
+class DeleteQueued(ItemCommand, frozen=True, kw_only=True):
     kind = "delete_queued"
-    item_id: QueueItemId
 
 
 class Interrupt(_Command, frozen=True, kw_only=True):
@@ -368,8 +370,6 @@ WorkerCommand = (
     | FailTurn
 )
 Command = PeopleCommand | ServerCommand | WorkerCommand
-# Names one item of the queue.
-ItemCommand = Promote | MoveQueued | EditQueued | HoldQueued | ReleaseQueued | DeleteQueued
 
 
 def name_of(command: Command) -> str:

@@ -7,17 +7,7 @@ from typing import Any
 
 from holdfast.chats import actions, family, queue, sending, work
 from holdfast.chats.change import Change, Refusal
-from holdfast.chats.commands import (
-    Command,
-    DeleteQueued,
-    EditQueued,
-    Fence,
-    HoldQueued,
-    MoveQueued,
-    Promote,
-    ReleaseQueued,
-    name_of,
-)
+from holdfast.chats.commands import Command, Fence, ItemCommand, name_of
 from holdfast.chats.draft import Draft
 from holdfast.chats.facts import NO_FACTS, Facts
 from holdfast.chats.states import State
@@ -95,7 +85,7 @@ def decide(
 def _decide_one(draft: Draft, command: Command, state: State) -> State | Refusal:
     """The state the command leads to."""
     name = name_of(command)
-    if isinstance(command, (Promote, MoveQueued, EditQueued, HoldQueued, ReleaseQueued, DeleteQueued)):
+    if isinstance(command, ItemCommand):
         if state is State.NONE:
             return _no_chat()
         if refusal := queue.missing(draft, command):

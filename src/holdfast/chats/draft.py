@@ -15,7 +15,6 @@ from holdfast.chats.states import State, state_of
 from holdfast.chats.synthetic import Ending, result_of
 from holdfast.chats.view import Call, Delivery, Execution, InboxNotice, Queued, View
 from holdfast.core.chats import Settings
-from holdfast.core.errors import Bug
 from holdfast.core.failures import Failure
 from holdfast.core.ids import ChatId, Ids, MessageId, NoticeId, QueueItemId, StepId, UserId
 from holdfast.core.messages import Message, Role
@@ -24,54 +23,53 @@ from holdfast.core.steps import Step, Turn, TurnKind, TurnOutcome
 
 
 class Draft:
+    # There from the moment the chat exists.
+    chat: Execution
+    # What is written. Most changes have little of it: what a rule does not touch stays as it is here.
+    created: Settings | None = None
+    removed_from: MessageId | None = None
+    notices_new: tuple[InboxNotice, ...] = ()
+    notices_taken: tuple[NoticeId, ...] = ()
+    calls_closed: tuple[Call, ...] = ()
+    full_outputs: tuple[FullOutput, ...] = ()
+    steps: tuple[Step, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    turns_ended: tuple[TurnEnd, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    deliveries_taken: tuple[DeliveryKey, ...] = ()
+    deleted: tuple[ChatId, ...] = ()
+    others: tuple[Change, ...] = ()
+    answer: Message | Queued | None = None
+
     def __init__(self, chat_id: ChatId, view: View | None, facts: Facts, now: datetime, ids: Ids) -> None:
         self.chat_id = chat_id
         self.before = view
         self.facts = facts
         self.now = now
         self.ids = ids
-        self._chat = view.chat if view else None
+        self.exists = view is not None
+        if view is not None:
+            self.chat = view.chat
         self.queue: list[Queued] = list(view.queue) if view else []
         self.inbox: list[InboxNotice] = list(view.inbox) if view else []
         self.calls: list[Call] = list(view.calls) if view else []
         self.version = (view.chat.version if view else 0) + 1
-        self.created: Settings | None = None
-        self.removed_from: MessageId | None = None
         self.messages: list[Message] = []
-        self.notices_new: list[InboxNotice] = []
-        self.notices_taken: list[NoticeId] = []
-        self.calls_closed: list[Call] = []
-        self.full_outputs: list[FullOutput] = []
-        self.steps: list[Step] = []
-        self.turns: list[Turn] = []
-        self.turns_ended: list[TurnEnd] = []
-        self.deliveries: list[Delivery] = []
-        self.deliveries_taken: list[DeliveryKey] = []
-        self.deleted: tuple[ChatId, ...] = ()
-        self.others: list[Change] = []
-        self.answer: Message | Queued | None = None
-
-    @property
-    def chat(self) -> Execution:
-        if self._chat is None:
-            raise Bug("a rule looked at a chat that does not exist")
-        return self._chat
 
     def found(self, chat: Execution, settings: Settings) -> None:
         """The chat begins to exist."""
-        self._chat, self.created = chat, settings
+        self.chat, self.created, self.exists = chat, settings, True
 
     def gone(self, subtree: Iterable[ChatId]) -> None:
         self.deleted = (self.chat_id, *sorted(subtree))
+        self.exists = False
 
     def put(self, **changes: Any) -> None:
-        self._chat = replace(self.chat, **changes)
+        self.chat = replace(self.chat, **changes)
 
     @property
     def state(self) -> State:
-        if self._chat is None or self.deleted:
-            return State.NONE
-        return state_of(self)
+        return state_of(self) if self.exists else State.NONE
 
     # --- history ---
 
@@ -125,7 +123,7 @@ class Draft:
         """Every notice that waits enters history, in order."""
         for notice in self.inbox:
             self.insert_notice(Notice(code=notice.source, text=notice.text, data=notice.data))
-            self.notices_taken.append(notice.id)
+            self.notices_taken += (notice.id,)
         self.inbox = []
 
     def insert_all(self, messages: Iterable[NewMessage]) -> list[Message]:
@@ -135,7 +133,7 @@ class Draft:
         """The step's row, which is also its span; its usage joins the chat's."""
         chat = self.chat
         step_id = step.id or StepId(self.ids.uuid7(self.now))
-        self.steps.append(
+        self.steps += (
             Step(
                 id=step_id,
                 turn=chat.turn,
@@ -153,7 +151,7 @@ class Draft:
                 finished_at=self.now,
                 outcome=step.outcome,
                 revision=self.version,
-            )
+            ),
         )
         self.put(turn_steps=chat.turn_steps + 1, usage=chat.usage + step.usage)
 
@@ -173,7 +171,7 @@ class Draft:
             last_error=None,
             active_at=self.now,
         )
-        self.turns.append(Turn(number=self.chat.turn, kind=kind, started_at=self.now, revision=self.version))
+        self.turns += (Turn(number=self.chat.turn, kind=kind, started_at=self.now, revision=self.version),)
 
     def enter(
         self,
@@ -186,7 +184,8 @@ class Draft:
         """A user message starts a turn."""
         self.start_turn("message", model, effort)
         message = self.insert("user", parts, item=item, created_by=created_by, model=model, effort=effort)
-        self.turns[-1] = replace(self.turns[-1], message_id=message.id)
+        *earlier, turn = self.turns
+        self.turns = (*earlier, replace(turn, message_id=message.id))
         return message
 
     def enter_item(self, item: Queued) -> Message:
@@ -224,7 +223,7 @@ class Draft:
     def close(self, call: Call) -> None:
         """The call is done with: it leaves the view, its row stays."""
         self.calls = [other for other in self.calls if other.call_id != call.call_id]
-        self.calls_closed.append(replace(call, revision=self.version))
+        self.calls_closed += (replace(call, revision=self.version),)
 
     def put_call(self, call: Call) -> None:
         call = replace(call, revision=self.version)
@@ -233,14 +232,14 @@ class Draft:
     def end_turn(self, outcome: TurnOutcome, failure: Failure | None = None) -> None:
         """The turn is over: a parent hears of it once, steers that came too late are plain items."""
         chat = self.chat
-        self.turns_ended.append(
+        self.turns_ended += (
             TurnEnd(
                 number=chat.turn,
                 finished_at=self.now,
                 outcome=outcome,
                 failure=failure,
                 revision=self.version,
-            )
+            ),
         )
         self.deliver(outcome, failure)
         self.unmark_steers()
@@ -255,7 +254,7 @@ class Draft:
         chat = self.chat
         if chat.turn_kind == "compaction" or (chat.parent_id is None and chat.run_id is None):
             return
-        self.deliveries.append(
+        self.deliveries += (
             Delivery(
                 child_id=self.chat_id,
                 turn=chat.turn,
@@ -265,7 +264,7 @@ class Draft:
                 answer_id=chat.answer_id,
                 failure=failure,
                 created_at=self.now,
-            )
+            ),
         )
 
     def waits(self, key: DeliveryKey) -> bool:
@@ -305,12 +304,12 @@ class Draft:
                 before=self.version - 1,
                 after=None,
                 deleted=self.deleted,
-                deliveries=tuple(self.deliveries),
+                deliveries=self.deliveries,
             )
         chat, old = self.chat, before.chat if before else None
-        queue, calls = (before.queue, before.calls) if before else ((), ())
-        queue_moved = list(queue) != self.queue
-        calls_put = (*self.calls_closed, *(call for call in self.calls if call not in calls))
+        queue, old_queue = tuple(self.queue), before.queue if before else ()
+        queue_moved = queue != old_queue
+        calls_put = (*self.calls_closed, *[call for call in self.calls if call.revision == self.version])
         if chat == old and not (queue_moved or calls_put or self.notices_new):
             after = before
         else:
@@ -323,7 +322,7 @@ class Draft:
                 retry_version=version if (old.retry if old else None) != chat.retry else chat.retry_version,
                 updated_at=self.now,
             )
-            after = View(chat=chat, queue=tuple(self.queue), inbox=tuple(self.inbox), calls=tuple(self.calls))
+            after = View(chat=chat, queue=queue, inbox=tuple(self.inbox), calls=tuple(self.calls))
         return Change(
             chat_id=self.chat_id,
             owner_id=chat.owner_id,
@@ -332,18 +331,18 @@ class Draft:
             created=self.created,
             removed_from=self.removed_from,
             messages=tuple(self.messages),
-            queue_put=tuple(item for item in self.queue if item not in queue) if queue_moved else (),
-            queue_dropped=_dropped(queue, self.queue) if queue_moved else (),
-            inbox_put=tuple(self.notices_new),
-            inbox_taken=tuple(self.notices_taken),
+            queue_put=tuple([item for item in queue if item not in old_queue]) if queue_moved else (),
+            queue_dropped=_dropped(old_queue, queue) if queue_moved else (),
+            inbox_put=self.notices_new,
+            inbox_taken=self.notices_taken,
             calls_put=calls_put,
-            full_outputs=tuple(self.full_outputs),
-            steps=tuple(self.steps),
-            turns=tuple(self.turns),
-            turns_ended=tuple(self.turns_ended),
-            deliveries=tuple(self.deliveries),
-            deliveries_taken=tuple(self.deliveries_taken),
-            others=tuple(self.others),
+            full_outputs=self.full_outputs,
+            steps=self.steps,
+            turns=self.turns,
+            turns_ended=self.turns_ended,
+            deliveries=self.deliveries,
+            deliveries_taken=self.deliveries_taken,
+            others=self.others,
             answer=self.answer,
         )
 

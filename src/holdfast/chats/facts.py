@@ -12,22 +12,17 @@ from holdfast.chats.commands import (
     CommitStep,
     Decide,
     Delete,
-    DeleteQueued,
     DeliveryKey,
     Edit,
-    EditQueued,
     FailTurn,
     FinishCall,
     FinishInterrupt,
     FinishTurn,
     Fork,
-    HoldQueued,
-    MoveQueued,
+    ItemCommand,
     NoteRetry,
     Notify,
-    Promote,
     Release,
-    ReleaseQueued,
     RequestCompaction,
     RequireAction,
     StartCalls,
@@ -101,14 +96,7 @@ def needs(commands: Sequence[Command], view: View | None) -> Needs:
     fork: ForkPoint | None = None
     for command in commands:
         match command:
-            case (
-                Promote(item_id=item_id)
-                | MoveQueued(item_id=item_id)
-                | EditQueued(item_id=item_id)
-                | HoldQueued(item_id=item_id)
-                | ReleaseQueued(item_id=item_id)
-                | DeleteQueued(item_id=item_id)
-            ):
+            case ItemCommand(item_id=item_id):
                 items.append(item_id)
             case SubmitResults(results=results):
                 calls.extend(CallId(clean(result.call_id)) for result in results)
@@ -150,7 +138,10 @@ def may_need_facts(commands: Sequence[Command]) -> bool:
     """Whether `needs` could name anything whatever the view is: if not, a worker may decide on its own
     view."""
     for command in commands:
-        if type(command) not in _PLAIN or (isinstance(command, FinishCall) and command.consumes):
+        if isinstance(command, FinishCall):
+            if command.consumes:
+                return True
+        elif type(command) not in _PLAIN:
             return True
     return False
 
@@ -163,7 +154,6 @@ _PLAIN = frozenset(
         RequestCompaction,
         CommitStep,
         StartCalls,
-        FinishCall,
         RequireAction,
         FinishTurn,
         FinishInterrupt,

@@ -111,7 +111,7 @@ def _set_archived(draft: Draft, *, archived: bool) -> Refusal | None:
     for member in others:
         below = Draft(member.chat.id, member, draft.facts, draft.now, draft.ids)
         below.put(archived=archived)
-        draft.others.append(below.finish())
+        draft.others += (below.finish(),)
     return None
 
 
@@ -145,7 +145,7 @@ def notify(draft: Draft, command: Notify) -> None:
     if command.delivery is not None:
         if not draft.waits(command.delivery):
             return
-        draft.deliveries_taken.append(command.delivery)
+        draft.deliveries_taken += (command.delivery,)
     notice = InboxNotice(
         id=NoticeId(draft.ids.uuid7(draft.now, max((notice.id for notice in draft.inbox), default=None))),
         source=command.source,
@@ -156,7 +156,7 @@ def notify(draft: Draft, command: Notify) -> None:
         created_at=draft.now,
     )
     draft.inbox.append(notice)
-    draft.notices_new.append(notice)
+    draft.notices_new += (notice,)
     if (
         command.wake
         and draft.chat.status == "idle"

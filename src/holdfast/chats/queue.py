@@ -18,7 +18,6 @@ from holdfast.chats.commands import (
 from holdfast.chats.draft import Draft
 from holdfast.chats.view import Queued
 
-QUEUE_LIMIT = 20
 HOLD_SECONDS = 120
 
 

@@ -3,7 +3,7 @@
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import Compact, Edit, Interrupt, RetryTurn, Send, Stop
 from holdfast.chats.draft import Draft
-from holdfast.chats.queue import QUEUE_LIMIT, append, insert_interrupt
+from holdfast.chats.queue import append, insert_interrupt
 from holdfast.chats.view import Queued
 from holdfast.core.ids import QueueItemId
 
@@ -45,10 +45,11 @@ def _start_head(draft: Draft) -> None:
 
 
 def _queue(draft: Draft, command: Send) -> Refusal | None:
-    if len(draft.queue) >= QUEUE_LIMIT:
+    limit = command.queue_limit
+    if len(draft.queue) >= limit:
         return Refusal(
             code="queue_full",
-            text=f"{QUEUE_LIMIT} messages wait already. Delete one, or wait until the next turn starts.",
+            text=f"{limit} messages wait already. Delete one, or wait until the next turn starts.",
         )
     # There is no turn to join while it is being interrupted or has failed: a steer is then a plain item.
     joins = draft.chat.status in ("running", "requires_action")
@@ -118,5 +119,5 @@ def edit(draft: Draft, command: Edit) -> Refusal | None:
         below = Draft(child.chat.id, child, draft.facts, draft.now, draft.ids)
         stop(below, Stop())
         if not (stopped := below.finish()).is_empty:
-            draft.others.append(stopped)
+            draft.others += (stopped,)
     return None

@@ -48,16 +48,20 @@ VALID = tuple(state for state in State if state is not State.INVALID)
 def state_of(view: Looked | None) -> State:
     if view is None:
         return State.NONE
-    state = _BY_STATUS.get((view.chat.status, bool(view.queue), view.chat.archived), State.INVALID)
-    return State.INVALID if state is State.INVALID or flaw(view) else state
+    chat = view.chat
+    if chat.status == "running" and not chat.archived:
+        # As nearly always; there is nothing that could be wrong with it.
+        return State.RUNNING_QUEUE if view.queue else State.RUNNING
+    state = _BY_STATUS.get((chat.status, bool(view.queue), chat.archived), State.INVALID)
+    return State.INVALID if flaw(view) else state
 
 
 def flaw(view: Looked) -> str | None:
     """What makes a view invalid, in words; None if nothing does."""
-    chat, open_calls = view.chat, [call for call in view.calls if not call.abandoned]
+    chat = view.chat
     match chat.status:
         case "idle" | "error":
-            if open_calls:
+            if any(not call.abandoned for call in view.calls):
                 return f"it is {chat.status} with unanswered calls"
             if chat.lease is not None:
                 return f"it is {chat.status} and owned by a worker"
@@ -66,7 +70,7 @@ def flaw(view: Looked) -> str | None:
             if chat.status == "error" and chat.last_error is None:
                 return "it is in error without a reason"
         case "requires_action":
-            if not any(call.state == "waiting" for call in open_calls):
+            if not any(call.state == "waiting" and not call.abandoned for call in view.calls):
                 return "it waits for an action that nobody is asked for"
             if chat.lease is not None:
                 return "it waits for an action and is owned by a worker"

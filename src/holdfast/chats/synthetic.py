@@ -1,7 +1,7 @@
 """Results that nobody computed: what a model is told about a call that was cancelled, expired or lost, so
 that every call in history has exactly one result."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from holdfast.chats.view import Call
@@ -66,13 +66,14 @@ def denied(note: str | None) -> str:
     return f"The user did not allow this: {note}" if note else "The user did not allow this."
 
 
-def unanswered(parts: Iterable[Part], answered: Iterable[CallId]) -> tuple[ToolCall, ...]:
+def unanswered(parts: Iterable[Part], answered: Collection[CallId]) -> tuple[ToolCall, ...]:
     """The calls among these parts that wait for a result of ours."""
-    known = set(answered)
     return tuple(
-        part
-        for part in parts
-        if isinstance(part, ToolCall) and not part.provider_executed and part.call_id not in known
+        [
+            part
+            for part in parts
+            if isinstance(part, ToolCall) and not part.provider_executed and part.call_id not in answered
+        ]
     )
 
 

@@ -1,6 +1,6 @@
 """Rules for the worker that owns a chat: leases, attempts, steps, calls, and the three ways a turn ends."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import timedelta
 
 from msgspec.structs import replace
@@ -129,17 +129,16 @@ def commit_step(draft: Draft, command: CommitStep) -> Refusal | None:
     return None
 
 
-def _add_calls(draft: Draft, messages: Iterable[Message], calls: tuple[NewCall, ...]) -> None:
+def _add_calls(draft: Draft, messages: Sequence[Message], calls: tuple[NewCall, ...]) -> None:
     """One row per call of the messages that has no result beside it. Only the last message may have such
     calls: their results follow it directly."""
-    messages = list(messages)
-    answered = [
+    answered = {
         part.call_id for message in messages for part in message.parts if isinstance(part, ToolResult)
-    ]
+    }
     asked = [
         (call.call_id, message.id) for message in messages for call in unanswered(message.parts, answered)
     ]
-    if sorted(call.call_id for call in calls) != sorted({call_id for call_id, _ in asked}):
+    if sorted([call.call_id for call in calls]) != sorted({call_id for call_id, _ in asked}):
         raise Bug("the calls of a step are not those of its message")
     if len(asked) != len(calls) or any(message_id != messages[-1].id for _, message_id in asked):
         raise Bug("a call was asked for twice, or its result could not follow it")
@@ -191,11 +190,10 @@ def finish_call(draft: Draft, command: FinishCall) -> Refusal | None:
         return Refusal(code="stale", text=f"Call {command.call_id} does not run as number {command.run}.")
     if call.lease_number != draft.chat.lease_number:
         return Refusal(code="stale", text=f"Call {command.call_id} was started under another lease.")
-    if gone := [key for key in command.consumes if not draft.waits(key)]:
-        return Refusal(code="wrong_state", text="A child's end was handed over already.", data={"gone": gone})
-    draft.deliveries_taken.extend(command.consumes)
+    # What was handed over already, to another call or as a notice, is not handed over again.
+    draft.deliveries_taken += tuple([key for key in command.consumes if draft.waits(key)])
     if command.full_output is not None:
-        draft.full_outputs.append(FullOutput(call_id=call.call_id, run=call.run, text=command.full_output))
+        draft.full_outputs += (FullOutput(call_id=call.call_id, run=call.run, text=command.full_output),)
     finished = replace(
         call,
         state="finished",

@@ -5,12 +5,12 @@ import json
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
-from holdfast.store.interface import Store
-from holdfast.store.open import open_store
+if TYPE_CHECKING:
+    from holdfast.store.interface import Store
 
 T = TypeVar("T")
 
@@ -24,17 +24,16 @@ Url = Annotated[
         help='"sqlite" (a file in the data directory), "sqlite:PATH" or "postgresql://user@host/database".',
     ),
 ]
+# Whether a path can be read is for the store to say, in its own words.
 Data = Annotated[
-    Path, typer.Option("--data", envvar="HOLDFAST_SERVER_DATA", help="The directory for SQLite's file.")
+    Path,
+    typer.Option(
+        "--data", envvar="HOLDFAST_SERVER_DATA", readable=False, help="The directory for SQLite's file."
+    ),
 ]
 
 
-def _data() -> Path:
-    home = os.environ.get("XDG_DATA_HOME")
-    return (Path(home) if home else Path("~/.local/share").expanduser()) / "holdfast"
-
-
-DATA = _data()
+DATA = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "holdfast"
 
 
 @app.command()
@@ -42,7 +41,7 @@ def migrate(database: Url = "sqlite", data: Data = DATA) -> None:
     """Make the database, or bring it to this version. Nothing happens to one that is up to date. While a
     server runs on an SQLite file this is refused: it has brought the file up to date itself."""
 
-    async def done(_: Store) -> None:
+    async def done(_: "Store") -> None:
         print("The database is up to date.")
 
     _with_store(database, data, "server", done)
@@ -56,7 +55,7 @@ def check(
 ) -> None:
     """Say whether the database is whole. Works while a server runs. Exit code 1 if anything is wrong."""
 
-    async def look(store: Store) -> list[str]:
+    async def look(store: "Store") -> list[str]:
         return await store.check()
 
     problems = _with_store(database, data, "tool", look)
@@ -72,14 +71,14 @@ def check(
 
 @app.command()
 def backup(
-    to: Annotated[Path, typer.Argument(help="The file to write; it must not exist yet.")],
+    to: Annotated[Path, typer.Argument(readable=False, help="The file to write; it must not exist yet.")],
     database: Url = "sqlite",
     data: Data = DATA,
 ) -> None:
     """Copy the database as it is at this moment, while everything goes on. SQLite gives a database file,
     PostgreSQL an archive for pg_restore (it needs pg_dump on this machine)."""
 
-    async def copy(store: Store) -> None:
+    async def copy(store: "Store") -> None:
         await store.backup(to)
 
     _with_store(database, data, "tool", copy)
@@ -87,8 +86,10 @@ def backup(
 
 
 def _with_store(
-    url: str, data: Path, mode: Literal["server", "tool"], work: Callable[[Store], Awaitable[T]]
+    url: str, data: Path, mode: Literal["server", "tool"], work: "Callable[[Store], Awaitable[T]]"
 ) -> T:
+    from holdfast.store.open import open_store
+
     async def run() -> T:
         store = await open_store(url, data=data, publish=lambda _: None, mode=mode)
         try:

@@ -1,43 +1,80 @@
-"""The `holdfast` command. Exit codes: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
+"""The `holdfast` command. Exit codes: 0 done, 1 the work failed, 2 wrong usage, 3 cannot reach the server,
+130 interrupted."""
 
 import sys
+from typing import Annotated
 
 import typer
 
 from holdfast import __version__
-from holdfast.cli import db
-from holdfast.core.errors import HoldfastError
+from holdfast.cli import (
+    chat,
+    chats,
+    db,
+    doctor,
+    export,
+    logs,
+    models,
+    providers,
+    run,
+    serve,
+    tokens,
+    trace,
+    users,
+)
+from holdfast.core.errors import HoldfastError, Refused, Unreachable, WrongUsage
 
-WORKS = """\
-Holdfast {version}: a server that runs AI agents durably. The server is not there yet; what works today:
+FAILED, WRONG_USAGE, UNREACHABLE, INTERRUPTED = 1, 2, 3, 130
 
-  holdfast db migrate    make a database, or bring one up to date
-  holdfast db check      say whether a database is whole
-  holdfast db backup     copy a database while it is in use
+BEGIN = """\
+Holdfast {version}: AI agents that run durably, on your own machine.
 
-Each takes --database (sqlite, sqlite:PATH or postgresql://user@host/name) and --data (where SQLite's file
-is). `holdfast db --help` tells more."""
+  holdfast serve          start the server
+  holdfast chat           talk with an agent; `holdfast chat --last` goes on where you were
+  holdfast run "..."      one turn, for scripts and pipes
+  holdfast ps             your chats: what each is doing, and whether it needs you
+  holdfast doctor         say what is wrong with the setup, and what to do
+
+`holdfast --help` lists everything, `holdfast COMMAND --help` tells more of one."""
 
 app = typer.Typer(
     name="holdfast",
-    help="A self-hosted server that runs AI agents durably.",
+    help="AI agents that run durably, on your own machine.",
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+for command in (
+    serve.serve,
+    chat.chat,
+    run.run,
+    chats.ps,
+    logs.logs,
+    chats.send,
+    chats.stop,
+    chat.attach,
+    trace.trace,
+    export.export,
+):
+    app.command()(command)
+app.add_typer(users.app, name="user")
+app.add_typer(tokens.app, name="token")
+app.add_typer(providers.app, name="provider")
+app.add_typer(models.app, name="model")
 app.add_typer(db.app, name="db")
+app.command()(doctor.doctor)
 
 
 @app.callback(invoke_without_command=True)
 def holdfast(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
-    """A self-hosted server that runs AI agents durably."""
+    """AI agents that run durably, on your own machine."""
     if version:
         print(f"holdfast {__version__}")
     elif context.invoked_subcommand is None:
-        print(WORKS.format(version=__version__))
+        print(BEGIN.format(version=__version__))
 
 
 def main() -> None:
@@ -46,6 +83,16 @@ def main() -> None:
         app()
     except HoldfastError as error:
         print(f"holdfast: {error.text}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(exit_code(error))
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
+
+
+def exit_code(error: HoldfastError) -> int:
+    match error:
+        case Unreachable():
+            return UNREACHABLE
+        case WrongUsage() | Refused(status=422):
+            return WRONG_USAGE
+        case _:
+            return FAILED

@@ -4,6 +4,7 @@ whether trying again can help.
 HoldfastError
  +-- InvalidInput            what was asked makes no sense
  |    +-- BadScript          a workflow script that cannot be read, and the line
+ |    +-- WrongUsage         a command was given what it does not take
  +-- NotFound                there is no such thing, or it is somebody else's
  +-- Forbidden               the caller may not do this
  +-- WrongState              it would be possible, but not as things are now
@@ -49,6 +50,10 @@ class BadScript(InvalidInput):
     def __init__(self, text: str, line: int | None = None) -> None:
         super().__init__(text)
         self.line = line
+
+
+class WrongUsage(InvalidInput):
+    code = "wrong_usage"
 
 
 class NotFound(HoldfastError):

@@ -36,13 +36,10 @@ class PromptHistory:
 
     def extend(self, messages: Iterable[Message]) -> None:
         shown = [message for message in messages if not message.removed and message.visibility != "user"]
-        self._results = {
-            part.call_id: part
-            for message in shown
-            if message.role == "tool"
-            for part in message.parts
-            if isinstance(part, ToolResult)
-        }
+        self._results = {}
+        for message in shown:
+            if message.role == "tool":
+                self._results |= _results_of(message)
         for message in shown:
             self._add(message)
 
@@ -58,7 +55,7 @@ class PromptHistory:
                 self._close()
                 self._assistant(message)
             case "tool":
-                self._answer({part.call_id: part for part in message.parts if isinstance(part, ToolResult)})
+                self._answer(_results_of(message))
             case "user" | "system":
                 self._close()
                 parts = tuple(part for part in message.parts if _is_word(part))
@@ -97,6 +94,10 @@ class PromptHistory:
 def is_boundary(message: Message) -> bool:
     """Whether the message is a summary that stands for everything before it."""
     return message.compaction and message.visibility == "model" and not message.removed
+
+
+def _results_of(message: Message) -> _Results:
+    return {part.call_id: part for part in message.parts if isinstance(part, ToolResult)}
 
 
 def _results_message(calls: tuple[ToolCall, ...], results: _Results) -> PromptMessage:

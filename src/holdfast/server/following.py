@@ -31,6 +31,8 @@ class Following:
         self._read = read
         self._stored = stored
         self._environ = environ
+        # Whether commands run behind the operating system's wall.
+        self.walled = False
         self._providers: Providers | None = None
         self._worker: Worker | None = None
 
@@ -51,7 +53,7 @@ class Following:
         if self._providers is not None:
             self._providers.replace(setup)
         if self._worker is not None:
-            self._worker.use(worker_settings(read))
+            self._worker.use(worker_settings(read, walled=self.walled))
         waiting = needs_restart(self._running, read)
         log.info("configuration read", needs_restart=list(waiting))
         return waiting
@@ -64,7 +66,7 @@ class Following:
         return together
 
 
-def worker_settings(config: Config) -> WorkerSettings:
+def worker_settings(config: Config, *, walled: bool) -> WorkerSettings:
     worker = config.worker
     return WorkerSettings(
         max_chats=worker.max_chats,
@@ -75,6 +77,7 @@ def worker_settings(config: Config) -> WorkerSettings:
         limits=Limits(steps=config.limits.steps, compaction_threshold=config.compaction.threshold),
         rules=Rules(
             default=config.tools.approval,
+            walled=walled,
             per_tool={
                 name: choice.approval
                 for name, choice in config.tools.named.items()

@@ -23,11 +23,9 @@ from holdfast.providers.prices import Prices
 from holdfast.providers.registry import Registry as Providers
 from holdfast.server.following import Following, worker_settings
 from holdfast.server.peers import Peers
+from holdfast.server.toolbox import Toolbox, toolbox
 from holdfast.store.open import is_postgres, open_store
 from holdfast.telemetry.metrics import Metrics
-from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
-from holdfast.tools.registry import Registry as Tools
-from holdfast.tools.todo import TODO
 from holdfast.worker.models import ConfiguredModels
 from holdfast.worker.worker import Worker
 
@@ -35,6 +33,7 @@ from holdfast.worker.worker import Worker
 @dataclass(kw_only=True)
 class Parts:
     services: Services
+    toolbox: Toolbox
     following: Following
     worker: Worker | None
     peers: Peers
@@ -62,13 +61,24 @@ async def opened(
         sign_in = SignIn(store, access, clock, ids)
         following = Following(config, read, stored, environ)
         providers = await stack.enter_async_context(Providers(await following.setup(), environ=environ))
-        tools = Tools([ASK_USER, PROPOSE_PLAN, TODO])
+        box = await stack.enter_async_context(
+            toolbox(
+                config=lambda: following.config,
+                store=store,
+                bus=bus,
+                providers=providers,
+                clock=clock,
+                ids=ids,
+                environ=environ,
+            )
+        )
+        following.walled = box.probe.wall.stands
         worker = Worker(
             store=store,
             bus=bus,
             models=ConfiguredModels(providers, Prices()),
-            tools=tools,
-            settings=worker_settings(config),
+            tools=box.tools,
+            settings=worker_settings(config, walled=following.walled),
             metrics=metrics,
             clock=clock,
             ids=ids,
@@ -87,7 +97,8 @@ async def opened(
                 stored=stored,
                 providers=providers,
                 origins=lambda: following.merged,
-                tools=tools,
+                tools=box.tools,
+                workspaces=box.workspaces,
                 config=lambda: following.config,
                 reload=following.reload,
                 metrics=metrics,
@@ -95,6 +106,7 @@ async def opened(
                 ids=ids,
                 ready=lambda: not parts.stopping.is_set(),
             ),
+            toolbox=box,
             following=following,
             worker=worker if config.worker.enabled else None,
             peers=peers,

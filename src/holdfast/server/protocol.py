@@ -2,26 +2,39 @@
 a proxy and this server might read differently is refused."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any, cast
 
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-MAX_HEADERS = 100
-MAX_HEAD_BYTES = 32 * 1024
-HEAD_SECONDS = 10.0
-# A body may be as slow as its sender's line, but not so slow that it only holds a connection.
-BODY_GRACE_SECONDS = 20.0
-BODY_BYTES_PER_SECOND = 1024
-_LOOK_SECONDS = 5.0
+from holdfast.api.problems import Problem
+from holdfast.core.shapes import encode
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectionLimits:
+    headers: int = 100
+    head_bytes: int = 32 * 1024
+    head_seconds: float = 10.0
+    # A body may be as slow as its sender's line, but not so slow that it only holds a connection.
+    body_grace_seconds: float = 20.0
+    body_bytes_per_second: int = 1024
+    look_seconds: float = 5.0
+
+
+CONNECTION_LIMITS = ConnectionLimits()
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, limits: ConnectionLimits = CONNECTION_LIMITS, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._limits = limits
+        self._in_head = True
         self._head_bytes = 0
         self._body_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._complaint = "This is not a request in HTTP/1.1."
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -40,8 +53,9 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._in_head:
             self._head_bytes += len(data)
             # A body may have come along with the head: only what cannot be a head is too much.
-            if self._head_bytes > MAX_HEAD_BYTES and b"\r\n\r\n" not in data[:MAX_HEAD_BYTES]:
-                self._refuse(431, "The headers are larger than the limit of 32 KiB.")
+            longest = self._limits.head_bytes
+            if self._head_bytes > longest and b"\r\n\r\n" not in data[:longest]:
+                self._refuse(Problem("bad_request", f"The headers are larger than {longest} bytes."))
                 return
         super().data_received(data)
 
@@ -49,6 +63,10 @@ class LimitedProtocol(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         self._stop_timer()
         super().handle_websocket_upgrade()
+
+    @override
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(Problem("bad_request", self._complaint))
 
     # --- the parser's callbacks: an exception is a malformed request, answered with 400 ---
 
@@ -59,24 +77,30 @@ class LimitedProtocol(HttpToolsProtocol):
 
     @override
     def on_header(self, name: bytes, value: bytes) -> None:
-        if len(self.headers) >= MAX_HEADERS:
-            raise ValueError("too many headers")
+        if len(self.headers) >= self._limits.headers:
+            self._complain(f"A request has at most {self._limits.headers} headers.")
         super().on_header(name, value)
 
     @override
     def on_headers_complete(self) -> None:
         names = [name for name, _ in self.headers]
         if names.count(b"host") != 1:
-            raise ValueError("not exactly one Host header")
+            self._complain("A request has exactly one Host header.")
         if b"transfer-encoding" in names and b"content-length" in names:
-            raise ValueError("two lengths of one body")
-        if names.count(b"content-length") > 1 or not self.url.startswith(b"/"):
-            raise ValueError("a request that can be read in two ways")
+            self._complain("A body has Content-Length or Transfer-Encoding, not both.")
+        if names.count(b"content-length") > 1:
+            self._complain("A body has one Content-Length.")
+        if not self.url.startswith(b"/"):
+            self._complain("Requests name a path: this is not a proxy.")
         self._in_head = False
         self._head_bytes = self._body_bytes = 0
         self._stop_timer()
         super().on_headers_complete()
-        self._timer = self.loop.call_later(BODY_GRACE_SECONDS, self._look_at_body, self.loop.time())
+        self._look_later(self._limits.body_grace_seconds, since=self.loop.time())
+
+    def _complain(self, text: str) -> None:
+        self._complaint = text
+        raise ValueError(text)
 
     @override
     def on_body(self, body: bytes) -> None:
@@ -90,40 +114,42 @@ class LimitedProtocol(HttpToolsProtocol):
 
     # --- time ---
 
-    _in_head = True
-
     def _await_head(self) -> None:
-        self._timer = self.loop.call_later(HEAD_SECONDS, self._head_is_late)
+        self._timer = self.loop.call_later(self._limits.head_seconds, self._head_is_late)
 
     def _head_is_late(self) -> None:
         self._timer = None
         if self._head_bytes:
-            self._refuse(408, "The request took too long to arrive.")
+            self._refuse(Problem("timeout", "The request took too long to arrive."))
         else:
             self.transport.close()
 
+    def _look_later(self, seconds: float, *, since: float) -> None:
+        self._timer = self.loop.call_later(seconds, self._look_at_body, since)
+
     def _look_at_body(self, since: float) -> None:
-        if self._body_bytes >= BODY_BYTES_PER_SECOND * (self.loop.time() - since) or self.flow.read_paused:
-            self._timer = self.loop.call_later(_LOOK_SECONDS, self._look_at_body, since)
+        wanted = self._limits.body_bytes_per_second * (self.loop.time() - since)
+        if self._body_bytes >= wanted or self.flow.read_paused:
+            self._look_later(self._limits.look_seconds, since=since)
             return
         self._timer = None
-        self._refuse(408, "The body took too long to arrive.")
+        self._refuse(Problem("timeout", "The body took too long to arrive."))
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _refuse(self, status: int, text: str) -> None:
+    def _refuse(self, problem: Problem) -> None:
         """Answers, unless an answer has begun, and closes."""
         self._stop_timer()
         # None before the first request, whatever its annotation says.
         cycle = cast(RequestResponseCycle | None, self.cycle)
         if cycle is None or not cycle.response_started or cycle.response_complete:
-            body = text.encode()
+            body = encode(problem.body)
             self.transport.write(
-                STATUS_LINE[status]
-                + b"content-type: text/plain; charset=utf-8\r\nconnection: close\r\ncontent-length: "
+                STATUS_LINE[problem.status]
+                + b"content-type: application/problem+json\r\nconnection: close\r\ncontent-length: "
                 + str(len(body)).encode()
                 + b"\r\n\r\n"
                 + body

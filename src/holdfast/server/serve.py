@@ -5,21 +5,23 @@ import asyncio
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Any, cast
 
 import structlog
 import uvicorn
 
 from holdfast.api.app import create_app
 from holdfast.config.sections import Config
-from holdfast.core.errors import CannotStart, HoldfastError, TryAgain
+from holdfast.core.errors import CannotStart, HoldfastError
 from holdfast.server.parts import Parts, opened
-from holdfast.server.protocol import LimitedProtocol
+from holdfast.server.protocol import CONNECTION_LIMITS, ConnectionLimits, LimitedProtocol
+from holdfast.server.unread import Unread
+from holdfast.server.upkeep import upkeep
 
 log = structlog.get_logger(__name__)
 
-ACCESS_SECONDS = 2.0
 # How long answers under way get when the server stops; feeds are told to come back.
 ANSWERS_SECONDS = 5
 KEEP_ALIVE_SECONDS = 30
@@ -52,23 +54,20 @@ class Running:
 
 
 @asynccontextmanager
-async def answering(parts: Parts) -> AsyncGenerator[Running]:
+async def answering(parts: Parts, limits: ConnectionLimits = CONNECTION_LIMITS) -> AsyncGenerator[Running]:
     """Requests are answered and chats are run, until the end of the block."""
     config = parts.services.config().server
-    server = _Server(_uvicorn_config(parts))
+    server = _Server(_uvicorn_config(parts, limits))
     listening = _listen(config.host, config.port)
     requests = asyncio.create_task(server.serve(sockets=[listening]))
     work = asyncio.create_task(_work(parts))
-    upkeep = [
-        asyncio.create_task(_cut_lost_feeds(parts)),
-        asyncio.create_task(parts.peers.count(parts.services.store, own=0 if parts.worker is None else 1)),
-    ]
+    background = upkeep(parts)
     try:
         await _started(server, requests)
         yield Running(_address(config.host, listening), (requests, work))
     finally:
         await _stop(parts, server, requests, work)
-        await _cancel(upkeep)
+        await _cancel(background)
         listening.close()
     for task in (requests, work):
         task.result()
@@ -93,14 +92,6 @@ async def _stop(
     await asyncio.wait({requests, work})
 
 
-async def _cut_lost_feeds(parts: Parts) -> None:
-    services = parts.services
-    while True:
-        await asyncio.sleep(ACCESS_SECONDS)
-        with suppress(TryAgain):
-            await services.feeds.cut_lost(services.access, services.hub)
-
-
 async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
     for task in tasks:
         task.cancel()
@@ -117,10 +108,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _uvicorn_config(parts: Parts) -> uvicorn.Config:
+def _uvicorn_config(parts: Parts, limits: ConnectionLimits) -> uvicorn.Config:
     return uvicorn.Config(
-        create_app(parts.services),
-        http=LimitedProtocol,
+        cast(Any, Unread(create_app(parts.services))),
+        http=cast(type[asyncio.Protocol], partial(LimitedProtocol, limits=limits)),
         ws="websockets-sansio",
         ws_max_size=64 * 1024,
         ws_per_message_deflate=False,

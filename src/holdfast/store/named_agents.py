@@ -29,7 +29,8 @@ NAMED = (
 )
 OF_CHAT = (
     f"SELECT {listed(AGENT, 'a')} FROM settings s JOIN chats c ON c.id = s.chat_id "
-    "JOIN named_agents a ON a.id = s.agent AND (a.owner_id = c.owner_id OR a.published) WHERE s.chat_id = $1"
+    "JOIN named_agents a ON CAST(a.id AS text) = s.agent AND (a.owner_id = c.owner_id OR a.published) "
+    "WHERE s.chat_id = $1"
 )
 PAGE = f"{_SELECT} WHERE (owner_id = $1 OR published) AND id > $2 ORDER BY id LIMIT $3"
 INSERT = (

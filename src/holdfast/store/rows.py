@@ -267,6 +267,10 @@ def step_of(row: Row) -> Step:
     )
 
 
+def failure_of(written: str | None) -> Failure | None:
+    return None if written is None else _failure(written)
+
+
 TURN = columns("chat_id number kind message_id started_at finished_at outcome failure revision")
 
 
@@ -304,7 +308,7 @@ def turn_of(row: Row) -> Turn:
         started_at=from_micros(row[4]),
         finished_at=moment(row[5]),
         outcome=row[6],
-        failure=None if row[7] is None else _failure(row[7]),
+        failure=failure_of(row[7]),
         revision=row[8],
     )
 
@@ -335,5 +339,5 @@ def delivery_of(row: Row) -> Delivery:
         outcome=row[4],
         answer_id=row[5],
         created_at=from_micros(row[6]),
-        failure=None if row[7] is None else _failure(row[7]),
+        failure=failure_of(row[7]),
     )

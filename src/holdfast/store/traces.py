@@ -16,7 +16,8 @@ TURNS = f"SELECT {listed(TURN)} FROM turns WHERE chat_id = $1 AND number BETWEEN
 # A turn's messages begin with the one that started it: no index of turns is needed.
 MESSAGES = (
     f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND turn BETWEEN $2 AND $3 "
-    "AND id >= coalesce((SELECT t.message_id FROM turns t WHERE t.chat_id = $1 AND t.number = $2), '') ORDER BY id"
+    "AND id >= coalesce((SELECT t.message_id FROM turns t WHERE t.chat_id = $1 AND t.number = $2), "
+    "'00000000-0000-0000-0000-000000000000') ORDER BY id"
 )
 
 

@@ -13,10 +13,11 @@ from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import Message
 from holdfast.core.steps import Step, Turn
 from holdfast.store.columns import listed
-from holdfast.store.query import Query, Row, Rows, joined, query
+from holdfast.store.query import Query, Row, Rows, constant, joined, query
 from holdfast.store.rows import CALL, MESSAGE, STEP, TURN, call_of, message_of, step_of, turn_of
 
 FIRST = MessageId("00000000-0000-0000-0000-000000000000")
+LAST = MessageId("ffffffff-ffff-ffff-ffff-ffffffffffff")
 # Ids that one statement asks for; the number is filled up, so that there are few different statements.
 MOST_IDS = 256
 
@@ -72,13 +73,13 @@ class SpanRows:
 @dataclass(frozen=True, slots=True)
 class Page:
     """`found`: the message that the watcher holds is of this chat. `removed`: something that it holds is
-    removed since. `more`: of messages."""
+    removed since. `more`: there may be more messages. `spans` are None when they were not asked for."""
 
     found: bool
     removed: bool
     messages: tuple[Missed, ...]
     more: bool
-    spans: SpanRows
+    spans: SpanRows | None
 
 
 _HEAD = (
@@ -89,29 +90,36 @@ _HEAD = (
     "FROM chats c JOIN settings s ON s.chat_id = c.id LEFT JOIN workers w ON w.id = c.lease_worker_id "
 )
 
+# A step has the version of its message. It is looked up twice, and joined in this order (CROSS: SQLite keeps
+# it), because otherwise all steps of the chat would be read.
+_STEP_OF_MESSAGE = (
+    "steps r CROSS JOIN steps s WHERE r.chat_id = m.chat_id AND r.revision = m.revision "
+    "AND s.chat_id = r.chat_id AND s.turn = r.turn AND s.number = r.number AND s.message_id = m.id"
+)
+
 HOLDS = """
 SELECT
     EXISTS (SELECT 1 FROM messages WHERE chat_id = $1 AND id = $2),
     EXISTS (SELECT 1 FROM messages WHERE chat_id = $1 AND removed AND revision > $3 AND id <= $2)
 """
-# An answer replaces the live parts of the attempt that its step names, made when the newest message (of any
-# visibility) was one of an earlier version.
+# Up to the first message that makes it more than $4 bytes. An answer replaces the live parts of the attempt
+# that its step names, made when the newest message (of any visibility) was one of an earlier version.
 MISSED = f"""
-WITH near AS (
-    SELECT id, octet_length(parts) AS size FROM messages
-    WHERE chat_id = $1 AND id > $2 AND NOT removed AND visibility <> 'model' ORDER BY id LIMIT $3
-), counted AS (
-    SELECT id, sum(size) OVER (ORDER BY id) - size AS before FROM near
-)
-SELECT {listed(MESSAGE, "m")}, (SELECT count(*) FROM near), s.attempts,
-    CASE WHEN s.attempts IS NULL THEN NULL ELSE (
-        SELECT p.revision FROM messages p
-        WHERE p.chat_id = $1 AND p.id < m.id AND NOT p.removed AND p.revision < m.revision
-        ORDER BY p.id DESC LIMIT 1
-    ) END
-FROM counted c JOIN messages m ON m.chat_id = $1 AND m.id = c.id
-LEFT JOIN steps s ON s.chat_id = $1 AND s.revision = m.revision AND s.message_id = m.id
-WHERE c.before < $4 ORDER BY m.id
+SELECT {listed(MESSAGE, "m")}, octet_length(m.parts),
+    (SELECT s.attempts FROM {_STEP_OF_MESSAGE}),
+    (SELECT p.revision FROM messages p
+     WHERE p.chat_id = m.chat_id AND p.id < m.id AND NOT p.removed AND p.revision < m.revision
+     ORDER BY p.id DESC LIMIT 1)
+FROM messages m
+WHERE m.chat_id = $1 AND m.id > $2 AND NOT m.removed AND m.visibility <> 'model' AND m.id <= coalesce((
+    SELECT c.id FROM (
+        SELECT n.id, sum(n.size) OVER (ORDER BY n.id) AS upto FROM (
+            SELECT id, octet_length(parts) AS size FROM messages
+            WHERE chat_id = $1 AND id > $2 AND NOT removed AND visibility <> 'model' ORDER BY id LIMIT $3
+        ) AS n
+    ) AS c WHERE c.upto > $4 ORDER BY c.id LIMIT 1
+), '{LAST}')
+ORDER BY m.id LIMIT $3
 """
 TAIL = """
 SELECT c.version, m.id, m.revision FROM chats c LEFT JOIN (
@@ -143,12 +151,13 @@ UPTO = f"SELECT {_UPTO}"
 CALLS = f"SELECT {listed(CALL)} {_CALLS}"
 STEPS = f"SELECT {listed(STEP)} {_STEPS}"
 TURNS = f"SELECT {listed(TURN)} {_TURNS}"
-# A step has the version of its message; that of a removed one was written over.
+# The version of a removed message was written over.
 PARENTS = (
-    f"SELECT {listed(STEP, 's')} FROM messages m JOIN steps s ON s.chat_id = $1 AND s.message_id = m.id "
-    f"AND s.revision = m.revision WHERE m.chat_id = $1 AND m.id IN (SELECT message_id {_CALLS}) UNION ALL "
-    f"SELECT {listed(STEP, 's')} FROM messages m JOIN steps s ON s.chat_id = $1 AND s.message_id = m.id "
-    f"AND s.turn = m.turn WHERE m.chat_id = $1 AND m.removed AND m.id IN (SELECT message_id {_CALLS})"
+    f"SELECT {listed(STEP, 's')} FROM messages m CROSS JOIN {_STEP_OF_MESSAGE} "
+    f"AND m.chat_id = $1 AND m.id IN (SELECT message_id {_CALLS}) UNION ALL "
+    f"SELECT {listed(STEP, 's')} FROM messages m CROSS JOIN steps s WHERE m.chat_id = $1 "
+    f"AND m.removed AND m.id IN (SELECT message_id {_CALLS}) "
+    "AND s.chat_id = $1 AND s.turn = m.turn AND s.message_id = m.id"
 )
 # The result of a compaction follows its call directly.
 SAID = (
@@ -188,23 +197,25 @@ def page(
     *,
     version: int,
     message_id: MessageId | None,
-    spans_from: int,
+    spans_from: int | None,
     limit: int,
     limit_bytes: int,
     limit_spans: int,
 ) -> Query[Page]:
     """What a watcher misses that holds all messages up to `message_id`, knows of removals up to `version` and
-    has all spans of versions before `spans_from`."""
+    has all spans of versions before `spans_from` (None: spans come later)."""
     last = message_id or FIRST
 
-    def read(holds: tuple[bool, bool], missed: tuple[tuple[Missed, ...], bool], spans: SpanRows) -> Page:
+    def read(
+        holds: tuple[bool, bool], missed: tuple[tuple[Missed, ...], bool], spans: SpanRows | None
+    ) -> Page:
         found = message_id is None or holds[0]
         return Page(found=found, removed=holds[1], messages=missed[0], more=missed[1], spans=spans)
 
     return joined(
         query(HOLDS, chat_id, last, version, read=lambda rows: (bool(rows[0][0]), bool(rows[0][1]))),
-        query(MISSED, chat_id, last, limit, limit_bytes, read=lambda rows: _missed(rows, limit)),
-        _span_rows(chat_id, spans_from, limit_spans),
+        query(MISSED, chat_id, last, limit, limit_bytes, read=lambda rows: _missed(rows, limit, limit_bytes)),
+        constant(None) if spans_from is None else _span_rows(chat_id, spans_from, limit_spans),
         read=read,
     )
 
@@ -234,16 +245,17 @@ def _head(row: Row) -> Head:
     )
 
 
-def _missed(rows: Rows, limit: int) -> tuple[tuple[Missed, ...], bool]:
+def _missed(rows: Rows, limit: int, limit_bytes: int) -> tuple[tuple[Missed, ...], bool]:
+    """With whether there may be more."""
     width = len(MESSAGE)
-    near = rows[0][width] if rows else 0
-    return tuple([_missed_of(row, width) for row in rows]), near > len(rows) or near == limit
+    full = len(rows) == limit or sum([row[width] for row in rows]) > limit_bytes
+    return tuple([_missed_of(row, row[width + 1], row[width + 2]) for row in rows]), full
 
 
-def _missed_of(row: Row, width: int) -> Missed:
-    attempt, before = row[width + 1], row[width + 2]
-    replaces = None if attempt is None or before is None else Episode(history_version=before, attempt=attempt)
-    return Missed(message_of(row), replaces)
+def _missed_of(row: Row, attempt: int | None, before: int | None) -> Missed:
+    if attempt is None or before is None:
+        return Missed(message_of(row), None)
+    return Missed(message_of(row), Episode(history_version=before, attempt=attempt))
 
 
 def _span_rows(chat_id: ChatId, since: int, limit: int) -> Query[SpanRows]:

@@ -34,10 +34,19 @@ def folded(text: str) -> Iterator[str]:
     """Words without case and accents, in order."""
     if not text.isascii():
         # Accents come apart from their letters and are dropped; \W would split the word at them.
-        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text.translate(_Bare()))
     for match in _WORD.finditer(text.casefold()):
         yield match.group()[:WORD_LIMIT]
+
+
+class _Bare(dict[int, str]):
+    """Each sign without what is put on it. Sign by sign, because normalising a whole text sorts its marks, in
+    time that grows with the square of their number: minutes for a message of nothing else."""
+
+    def __missing__(self, sign: int) -> str:
+        apart = unicodedata.normalize("NFKD", chr(sign))
+        self[sign] = bare = "".join(c for c in apart if not unicodedata.combining(c))
+        return bare
 
 
 def words_of(texts: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from holdfast.chats.view import Call
-from holdfast.core.ids import CallId, ChatId, MessageId
+from holdfast.core.events import LiveStep
+from holdfast.core.ids import CallId, ChatId, MessageId, StepId
 from holdfast.core.messages import Message
 from holdfast.core.parts import Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json, encode_text
@@ -52,6 +53,27 @@ def spans(
     found += [_call(chat_id, call, inputs, of_message) for call in calls]
     found.sort(key=lambda span: (span.turn, span.started_at is None, span.started_at))
     return tuple(found) if whole else tuple(_cut(span) for span in found)
+
+
+def under_way(live: LiveStep) -> tuple[Span, ...]:
+    """The spans of a step that has not ended, with the ids they will have when it is stored."""
+    begun = Step(
+        id=StepId(""),
+        turn=live.turn,
+        number=live.number,
+        kind=live.kind,
+        model=live.model,
+        attempts=live.episode.attempt,
+        failures=live.failures,
+        usage=live.usage,
+        started_at=live.started_at,
+        finished_at=live.started_at,
+    )
+    if live.kind == "compaction":
+        found = [_compaction(live.chat_id, begun, None, {})]
+    else:
+        found = _model_step(live.chat_id, begun, None)
+    return tuple(replace(span, finished_at=None, duration_ms=None, outcome=None) for span in found)
 
 
 def turn_id(turn: int) -> str:

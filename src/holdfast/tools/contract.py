@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, cast
 
 import msgspec
 
+from holdfast.chats.commands import DeliveryKey
 from holdfast.core.calls import ActionKind, Effect
 from holdfast.core.ids import CallId, ChatId, UserId, WorkspaceId
 from holdfast.core.parts import Outcome
@@ -41,6 +42,8 @@ class Answer(Record, frozen=True, kw_only=True):
     output: Json
     outcome: Outcome = "succeeded"
     diff: str | None = None
+    # The ends of children that this answer hands over.
+    consumes: tuple[DeliveryKey, ...] = ()
 
 
 class ToolError(Exception):
@@ -68,7 +71,8 @@ class Tool:
     ends_turn: bool = False
     # A person answers it, through the API.
     asks: ActionKind | None = None
-    timeout_seconds: float = 60.0
+    # None: it minds the time itself.
+    timeout_seconds: float | None = 60.0
     deadline_seconds: float | None = None
 
     @cached_property

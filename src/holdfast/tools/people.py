@@ -1,21 +1,35 @@
 """Tools that ask a person: questions and plans. Nobody runs them here; the answer comes through the API."""
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from holdfast.tools.contract import Input, Tool
 
 
 class Question(Input, frozen=True, kw_only=True):
-    id: str
-    text: str
-    options: list[str] | None = None
-    multiple: bool = False
+    id: Annotated[str, Meta(description="A short name; the answer comes under it.", examples=["license"])]
+    text: Annotated[str, Meta(description="The question.", examples=["Which license shall it have?"])]
+    options: Annotated[
+        list[str] | None, Meta(description="Answers to choose from; others may be given all the same.")
+    ] = None
+    multiple: Annotated[bool, Meta(description="More than one option may be chosen.")] = False
 
 
 class AskUser(Input, frozen=True, kw_only=True):
-    questions: list[Question]
+    questions: Annotated[
+        list[Question],
+        Meta(
+            description="All that has to be known now, asked at once.",
+            examples=[[{"id": "license", "text": "Which license?", "options": ["MIT", "Apache-2.0"]}]],
+        ),
+    ]
 
 
 class ProposePlan(Input, frozen=True, kw_only=True):
-    plan: str
+    plan: Annotated[
+        str, Meta(description="In markdown.", examples=["1. Move the parser to its own module.\n2. Test it."])
+    ]
 
 
 ASK_USER = Tool(

@@ -1,19 +1,29 @@
 """The list of things to do that an agent keeps in view. Its newest call is the list: nothing is stored
 beside."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from holdfast.core.shapes import Json
 from holdfast.tools.contract import Answer, Context, Input, Tool
 
 
 class Item(Input, frozen=True, kw_only=True):
-    text: str
-    status: Literal["pending", "in_progress", "completed"] = "pending"
+    text: Annotated[str, Meta(description="What is to be done.", examples=["Write the tests"])]
+    status: Annotated[Literal["pending", "in_progress", "completed"], Meta(description="How far it is.")] = (
+        "pending"
+    )
 
 
 class Todo(Input, frozen=True, kw_only=True):
-    items: list[Item]
+    items: Annotated[
+        list[Item],
+        Meta(
+            description="The whole list, in order.",
+            examples=[[{"text": "Write the tests", "status": "in_progress"}, {"text": "Run them"}]],
+        ),
+    ]
 
 
 async def _run(_: Context, call_input: Todo) -> Answer:

@@ -3,7 +3,6 @@ deleted; what users said since the last whole answer is carried over word for wo
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -14,12 +13,11 @@ from holdfast.core.messages import Message
 from holdfast.core.parts import Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json, Record
 from holdfast.prompt.history import CONTINUED
-from holdfast.providers.assemble import Answer
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import PromptMessage, Request
-from holdfast.providers.registry import Model
-from holdfast.worker.generate import forget, stream, wait_for_retry
+from holdfast.worker.generate import wait_for_retry
 from holdfast.worker.run import Run
+from holdfast.worker.stream import forget, stream
 from holdfast.worker.turn import Compact
 
 TOOL = "chat_summarized"
@@ -39,10 +37,7 @@ BOUNDARY = "Summary of the conversation until here, which you have not seen:\n\n
 
 class Summary(Record, frozen=True, kw_only=True):
     text: str
-    model: Model
-    answer: Answer
-    first_part_at: datetime | None
-    failures: tuple[Failure, ...]
+    step: NewStep
 
 
 async def compact(run: Run, action: Compact) -> None:
@@ -51,30 +46,25 @@ async def compact(run: Run, action: Compact) -> None:
     await run.chat.commit(BeginAttempt(admit=False))
     # What watchers see while it is made, and what is committed with its result.
     call = ToolCall(call_id=run.new_call_id(), name=TOOL, input={"source": action.source})
-    summary = await _summarise(run, call, started_at)
+    summary = await _summarise(run, call, NewStep(kind="compaction", started_at=started_at))
     if summary is not None:
-        await _commit(run, action, call, summary, started_at)
+        await _commit(run, action, call, summary)
 
 
-async def _summarise(run: Run, call: ToolCall, started_at: datetime) -> Summary | None:
+async def _summarise(run: Run, call: ToolCall, step: NewStep) -> Summary | None:
     """The summary; None when the turn has failed instead."""
     leave_out = 0
-    failures: list[Failure] = []
     while True:
+        step = replace(step, attempts=run.chat.view.chat.attempt)
         try:
             model = run.models.resolve(run.settings.compaction_model or run.model_name)
+            step = replace(step, model=model.config.name, provider=model.provider.name)
             request = await _request(run, model.config, leave_out)
             async with asyncio.timeout(run.settings.compaction_seconds):
-                answer, first_part_at = await stream(run, model, request, started_at, shown_as=call)
+                answer, done = await stream(run, model, request, step, shown_as=call)
             text = "\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
             if text:
-                return Summary(
-                    text=text,
-                    model=model,
-                    answer=answer,
-                    first_part_at=first_part_at,
-                    failures=tuple(failures),
-                )
+                return Summary(text=text, step=done)
             failure = Failure(kind="server", message="The model gave an empty summary.", retryable=True)
             failed = AttemptFailed(failure)
         except AttemptFailed as error:
@@ -87,25 +77,20 @@ async def _summarise(run: Run, call: ToolCall, started_at: datetime) -> Summary 
         except InvalidInput as error:
             failed = AttemptFailed(Failure(kind="config", message=error.text))
         forget(run)
-        failures.append(failed.failure)
+        step = replace(step, failures=(*step.failures, failed.failure))
         run.chat.metrics.failed_attempt(failed.failure.kind)
         if failed.failure.kind == "context_overflow" and leave_out < HALVINGS:
             leave_out += 1
-        elif not await _wait(run, failed, failures, len(failures) - leave_out, started_at):
+        elif not await _wait(run, failed, step, attempts=len(step.failures) - leave_out):
             return None
         await run.chat.commit(BeginAttempt(admit=False))
 
 
-async def _wait(
-    run: Run, failed: AttemptFailed, failures: Sequence[Failure], attempts: int, started_at: datetime
-) -> bool:
+async def _wait(run: Run, failed: AttemptFailed, step: NewStep, *, attempts: int) -> bool:
     """Waits for the next attempt; False when the turn has failed instead."""
     delay = run.settings.retry.delay_seconds(attempts, failed.retry_after_seconds)
     if not failed.failure.retryable or attempts >= ATTEMPTS or delay is None:
         message = f"The conversation could not be summarised: {failed.failure.message}"
-        step = NewStep(
-            kind="compaction", attempts=len(failures), failures=tuple(failures), started_at=started_at
-        )
         await run.chat.commit(FailTurn(failure=replace(failed.failure, message=message), step=step))
         return False
     await run.chat.commit(NoteRetry(failure=failed.failure, delay_ms=round(delay * 1000)))
@@ -139,36 +124,26 @@ def without_oldest(shown: Sequence[PromptMessage], halvings: int) -> tuple[Promp
     return kept
 
 
-async def _commit(run: Run, action: Compact, call: ToolCall, summary: Summary, started_at: datetime) -> None:
+async def _commit(run: Run, action: Compact, call: ToolCall, summary: Summary) -> None:
     history = await run.chat.history()
-    model = summary.model
     # From here on nobody knows how full the context is, until a step says so.
-    spent = replace(run.priced(model, summary.answer, summary.first_part_at), context_used=0)
+    spent = replace(summary.step.usage, context_used=0)
+    step = replace(summary.step, usage=spent)
     await run.chat.commit(
         CommitStep(
-            step=NewStep(
-                kind="compaction",
-                model=model.config.name,
-                provider=model.provider.name,
-                response_id=summary.answer.response_id,
-                attempts=run.chat.view.chat.attempt,
-                failures=summary.failures,
-                usage=spent,
-                started_at=started_at,
-                first_part_at=summary.first_part_at,
-            ),
+            step=step,
             messages=(
                 NewMessage(
                     role="assistant",
                     parts=(call,),
                     visibility="user",
-                    model=model.config.name,
+                    model=step.model,
                     usage=spent,
                     compaction=True,
                 ),
                 NewMessage(
                     role="tool",
-                    parts=(_result(run, action, call, summary.text, started_at),),
+                    parts=(_result(run, action, call, summary),),
                     visibility="user",
                     compaction=True,
                 ),
@@ -185,11 +160,11 @@ async def _commit(run: Run, action: Compact, call: ToolCall, summary: Summary, s
     forget(run)
 
 
-def _result(run: Run, action: Compact, call: ToolCall, text: str, started_at: datetime) -> ToolResult:
+def _result(run: Run, action: Compact, call: ToolCall, summary: Summary) -> ToolResult:
     usage = run.chat.view.chat.usage
     limit, used = usage.context_limit, usage.context_used
     output: dict[str, Json] = {
-        "summary": text,
+        "summary": summary.text,
         "source": action.source,
         "threshold_percent": run.limits.compaction_threshold,
         "usage_percent": round(used * 100 / limit) if used is not None and limit else None,
@@ -201,7 +176,7 @@ def _result(run: Run, action: Compact, call: ToolCall, text: str, started_at: da
         name=TOOL,
         output=output,
         outcome="succeeded",
-        started_at=started_at,
+        started_at=summary.step.started_at,
         finished_at=run.clock.now(),
     )
 

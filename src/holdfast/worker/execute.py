@@ -8,7 +8,7 @@ from contextlib import suppress
 import structlog
 from msgspec.structs import replace
 
-from holdfast.chats.commands import BeginAttempt, FinishCall, StartCalls
+from holdfast.chats.commands import BeginAttempt, FinishCall, Release, StartCalls
 from holdfast.chats.view import Call, View
 from holdfast.worker.history import nudges
 from holdfast.worker.owned import NotOurs, Stale
@@ -24,6 +24,10 @@ Running = dict[asyncio.Task[Ended], Call]
 
 async def execute(run: Run) -> None:
     """Runs what may run, until every call of the step is finished or waits for somebody."""
+    if _somebody_is_to_be_asked(run):
+        # Whoever takes the chat over sorts it out as after a crash; that may be us.
+        await run.chat.record(Release())
+        return
     running: Running = {}
     try:
         pending = _in_state(run.chat.view, "pending")[: run.settings.calls_at_once]
@@ -40,6 +44,14 @@ async def execute(run: Run) -> None:
         # Interrupted, edited, deleted, or the lease is lost: what runs ends before anything else begins.
         await _stop(run, running)
         raise
+
+
+def _somebody_is_to_be_asked(run: Run) -> bool:
+    """Whether a call that must not be repeated was begun here and nobody heard how it ended."""
+    return any(
+        call.on_uncertain == "ask" and call.effect == "unsafe" and (call.call_id, call.run) in run.begun_calls
+        for call in _in_state(run.chat.view, "started")
+    )
 
 
 def _in_state(view: View, state: str) -> list[Call]:
@@ -120,6 +132,7 @@ def _end(call: Call, ended: Ended) -> FinishCall:
         output=ended.output,
         diff=ended.diff,
         full_output=ended.full_output,
+        consumes=ended.consumes,
     )
 
 

@@ -3,8 +3,8 @@ whole; a failed attempt is tried again here and nowhere else, and every wait is 
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing
-from datetime import datetime
+
+from msgspec.structs import replace
 
 from holdfast.chats.commands import (
     BeginAttempt,
@@ -22,14 +22,14 @@ from holdfast.chats.commands import (
 )
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.failures import Failure
-from holdfast.core.parts import Notice, ToolCall
+from holdfast.core.parts import Notice
 from holdfast.core.usage import Usage
-from holdfast.providers.assemble import Answer, Assembler
+from holdfast.providers.assemble import Answer
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import Request, StopReason
-from holdfast.providers.registry import Model
-from holdfast.worker.history import nudges
-from holdfast.worker.run import Partial, Run
+from holdfast.worker.history import go_on, nudges
+from holdfast.worker.run import Run
+from holdfast.worker.stream import forget, stream
 from holdfast.worker.turn import context_of
 
 
@@ -38,80 +38,34 @@ async def generate(run: Run, *, nudge: bool = False) -> None:
     await wait_for_retry(run)
     if run.begun != run.episode:
         await run.chat.commit(BeginAttempt(messages=nudges(nudge)))
-    failures: list[Failure] = []
-    started_at = run.clock.now()
+    step = NewStep(started_at=run.clock.now())
     while True:
         run.begun = None
+        step = replace(step, attempts=run.chat.view.chat.attempt)
         try:
             model = run.model()
-            request = await _request(run, model.config)
-            answer, first_part_at = await stream(run, model, request, started_at)
+            step = replace(step, model=model.config.name, provider=model.provider.name)
+            answer, step = await stream(run, model, await _request(run, model.config), step)
         except AttemptFailed as failed:
             forget(run)
-            failures.append(failed.failure)
+            step = replace(step, failures=(*step.failures, failed.failure))
             run.chat.metrics.failed_attempt(failed.failure.kind)
-            if not await _again(run, failed, _step(run, None, failures, started_at)):
+            if not await _again(run, failed, step):
                 return
             await run.chat.commit(BeginAttempt())
         except InvalidInput as error:
-            failure = Failure(kind="config", message=error.text)
-            await run.chat.commit(FailTurn(failure=failure, step=_step(run, None, failures, started_at)))
+            await run.chat.commit(FailTurn(failure=Failure(kind="config", message=error.text), step=step))
             return
         else:
-            step = _step(run, model, failures, started_at, answer, first_part_at)
-            await _commit(run, model, answer, step)
+            await _commit(run, answer, step)
             return
-
-
-async def stream(
-    run: Run,
-    model: Model,
-    request: Request,
-    started_at: datetime,
-    *,
-    shown_as: ToolCall | None = None,
-) -> tuple[Answer, datetime | None]:
-    """One attempt. From here until its commit `run.partial` is what there is of it. With `shown_as` watchers
-    see that call instead of what the model says: a summary is not an answer."""
-    await run.chat.ready()
-    assembler = Assembler(run.new_call_id)
-    episode = run.episode
-    step = NewStep(
-        kind="model" if shown_as is None else "compaction",
-        model=model.config.name,
-        provider=model.provider.name,
-        attempts=episode.attempt,
-        started_at=started_at,
-    )
-    run.partial = Partial(episode, step, assembler, model)
-    first_part_at: datetime | None = None
-    live = run.chat.live
-    live.begin(episode)
-    if shown_as is not None:
-        live.send(shown_as)
-    async with aclosing(model.adapter.stream(request)) as events:
-        async for event in events:
-            part = assembler.add(event)
-            if part is not None:
-                first_part_at = first_part_at or run.clock.now()
-                if shown_as is None:
-                    live.send(part)
-            if assembler.full:
-                break
-    return assembler.answer(), first_part_at
-
-
-def forget(run: Run) -> None:
-    """What was streamed is committed, or nobody's answer."""
-    run.partial = None
-    run.chat.live.end()
 
 
 async def _request(run: Run, config: ModelConfig) -> Request:
     history = await run.chat.history()
     return Request(
         model=config,
-        system=tuple(run.system()),
+        system=run.system,
         messages=history.prompt.shown(),
         tools=run.tool_definitions,
         effort=run.effort,
@@ -146,19 +100,16 @@ async def _again(run: Run, failed: AttemptFailed, step: NewStep) -> bool:
     return True
 
 
-async def _commit(run: Run, model: Model, answer: Answer, step: NewStep) -> None:
+async def _commit(run: Run, answer: Answer, step: NewStep) -> None:
     """The answer and, in the same transaction, what follows from it without anybody's doing."""
     calls = run.new_calls(answer.parts)
     message = NewMessage(
-        role="assistant",
-        parts=answer.parts,
-        model=model.config.name,
-        effort=run.effort,
-        usage=step.usage,
+        role="assistant", parts=answer.parts, model=step.model, effort=run.effort, usage=step.usage
     )
+    pauses = answer.stop_reason == "pause" and not calls
     await run.chat.commit(
-        CommitStep(step=step, messages=(message,), calls=calls),
-        *_what_follows(run, calls, answer, step.usage),
+        CommitStep(step=step, messages=(message, *go_on(pauses)), calls=calls),
+        *(() if pauses else _what_follows(run, calls, answer, step.usage)),
     )
     forget(run)
 
@@ -177,29 +128,8 @@ def _what_follows(run: Run, calls: Sequence[NewCall], answer: Answer, usage: Usa
 
 _CUT_SHORT: dict[StopReason, Notice] = {
     "length": Notice(code="length", text="The answer reached its maximum length and was cut."),
-    "content_filter": Notice(code="content_filter", text="The provider's content filter ended the answer."),
-    "pause": Notice(code="pause", text="The provider paused before the end. Send a message to go on."),
+    "content_filter": Notice(
+        code="content_filter",
+        text="The provider ended the answer by its rules for content. Change the message or the model.",
+    ),
 }
-
-
-def _step(
-    run: Run,
-    model: Model | None,
-    failures: Sequence[Failure],
-    started_at: datetime,
-    answer: Answer | None = None,
-    first_part_at: datetime | None = None,
-) -> NewStep:
-    usage = Usage()
-    if model is not None and answer is not None:
-        usage = run.priced(model, answer, first_part_at)
-    return NewStep(
-        model=model.config.name if model else None,
-        provider=model.provider.name if model else None,
-        response_id=answer.response_id if answer else None,
-        attempts=run.chat.view.chat.attempt,
-        failures=tuple(failures),
-        usage=usage,
-        started_at=started_at,
-        first_part_at=first_part_at,
-    )

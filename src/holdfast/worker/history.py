@@ -19,6 +19,14 @@ NUDGE = Notice(
 )
 
 
+GO_ON = Notice(code="go_on", text="Your provider paused you before the end. Go on.")
+
+
+def go_on(due: bool) -> tuple[NewMessage, ...]:
+    """What follows an answer that its provider paused: people need not see it."""
+    return (NewMessage(role="system", parts=(GO_ON,), visibility="model"),) if due else ()
+
+
 def nudges(due: bool) -> tuple[NewMessage, ...]:
     return (NewMessage(role="system", parts=(NUDGE,)),) if due else ()
 
@@ -38,6 +46,7 @@ class History:
         self.complete = False
         # What users said since the last whole answer: a summary must not swallow it.
         self.unanswered: list[Message] = []
+        self._just_answered: list[Message] = []
         # The calls of the newest step.
         self.calls: dict[CallId, ToolCall] = {}
         # The newest step whose context is known: how much it was, of how much, for which model.
@@ -79,7 +88,7 @@ class History:
         self.calls = {part.call_id: part for part in message.parts if isinstance(part, ToolCall)}
         self.complete = not unanswered(message.parts, ())
         if self.complete:
-            self.unanswered = []
+            self._just_answered, self.unanswered = self.unanswered, []
             self.last_text = _text(message)
         usage = message.usage
         if usage is not None and usage.context_used:
@@ -88,9 +97,13 @@ class History:
 
     def _look_at_word(self, message: Message) -> None:
         self.complete = False
-        if any(isinstance(part, Notice) and part.code == NUDGE.code for part in message.parts):
+        codes = [part.code for part in message.parts if isinstance(part, Notice)]
+        if NUDGE.code in codes:
             self._repeats = self._repeats.told()
             return
+        if GO_ON.code in codes:
+            # The answer before it was none yet.
+            self.unanswered = self._just_answered
         self.unanswered.append(message)
         if message.role == "user" and self.first_text is None:
             self.first_text = _text(message)

@@ -1,12 +1,10 @@
 """The end of an interrupted turn: what was streamed is kept, marked as interrupted; nothing it asked for is
 run."""
 
-from msgspec.structs import replace
-
 from holdfast.chats.commands import FinishInterrupt, NewCall, NewMessage
 from holdfast.core.parts import ToolCall
-from holdfast.worker.generate import forget
 from holdfast.worker.run import Run
+from holdfast.worker.stream import ended_early, forget
 
 
 async def finish_interrupt(run: Run) -> None:
@@ -18,9 +16,7 @@ def _what_is_kept(run: Run) -> FinishInterrupt:
     partial = run.partial
     if partial is None or partial.episode != run.episode or partial.step.kind == "compaction":
         return FinishInterrupt()
-    answer = partial.assembler.partial()
-    usage = run.priced(partial.model, answer, None)
-    step = replace(partial.step, usage=usage)
+    answer, step = ended_early(run, partial)
     if not answer.parts:
         return FinishInterrupt(step=step)
     calls = [part for part in answer.parts if isinstance(part, ToolCall) and not part.provider_executed]
@@ -29,9 +25,9 @@ def _what_is_kept(run: Run) -> FinishInterrupt:
         message=NewMessage(
             role="assistant",
             parts=answer.parts,
-            model=partial.model.config.name,
+            model=step.model,
             effort=run.effort,
-            usage=usage,
+            usage=step.usage,
             interrupted=True,
         ),
         calls=tuple(NewCall(call_id=call.call_id, name=call.name) for call in calls),

@@ -44,6 +44,7 @@ class LeaseKeeper:
         self._lost = lost
         self._renewed_at = clock.elapsed() if registered_at is None else registered_at
         self._over = False
+        self._told = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="holdfast-lease", daemon=True)
 
@@ -73,6 +74,20 @@ class LeaseKeeper:
                 return False
             await asyncio.sleep(DOUBT_SECONDS)
         return True
+
+    async def watch(self) -> None:
+        """On the loop, for ever: gives the lease up when a renewal hangs, which says so too late. Just woken
+        from a freeze it waits for the answer, like `until_fresh`."""
+        loop, patience = self._loop, self._seconds / RENEWALS / 4
+        doubtful_at: float | None = None
+        while True:
+            await asyncio.sleep(min(LOOK_SECONDS, patience / 4))
+            if self.fresh or self._over:
+                doubtful_at = None
+            elif doubtful_at is None:
+                doubtful_at = loop.time()
+            elif loop.time() - doubtful_at > patience:
+                self._give_up()
 
     def _keep(self) -> None:
         period = self._seconds / RENEWALS
@@ -109,6 +124,9 @@ class LeaseKeeper:
 
     def _give_up(self) -> None:
         self._over = True
+        if self._told:
+            return
+        self._told = True
         log.error("lease lost", worker_id=self._worker_id)
         try:
             self._loop.call_soon_threadsafe(self._lost)

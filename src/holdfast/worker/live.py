@@ -1,10 +1,12 @@
-"""Live parts of one chat: numbered from 1 within an episode, sent as they come, kept (up to 1 MiB) to be
-repeated for a watcher that missed some. Nothing here is true: the commit is."""
+"""What watchers of one chat see of a step under way. Its parts are numbered from 1 within an episode, sent as
+they come, kept (up to 1 MiB) to be repeated for a watcher that missed some. Nothing here is true: the commit
+is."""
 
 from collections import deque
 from collections.abc import Callable
 
-from holdfast.core.events import BusEvent, Episode, LiveParts, Repeat
+from holdfast.chats.commands import NewStep
+from holdfast.core.events import BusEvent, Episode, LiveParts, LiveStep, Repeat
 from holdfast.core.ids import ChatId
 from holdfast.core.messages import Role
 from holdfast.core.parts import LivePart, Reasoning, Text, ToolCallDelta
@@ -49,6 +51,23 @@ class LiveText:
         self._publish(
             LiveParts(chat_id=self._chat_id, episode=episode, first=first, role=self._role, parts=(part,))
         )
+
+    def step(self, turn: int, number: int, step: NewStep) -> None:
+        """The step as it stands: not repeated, for the next one says more."""
+        if self._episode is not None:
+            self._publish(
+                LiveStep(
+                    chat_id=self._chat_id,
+                    episode=self._episode,
+                    turn=turn,
+                    number=number,
+                    kind=step.kind,
+                    model=step.model,
+                    failures=step.failures,
+                    usage=step.usage,
+                    started_at=step.started_at,
+                )
+            )
 
     def repeat(self, request: Repeat) -> None:
         """Sends again what a watcher misses, as far as it is still kept."""

@@ -1,13 +1,12 @@
-"""The models, named agents and prices a worker uses, behind one small interface: configuration may change at
+"""The models and prices a worker uses, behind one small interface: configuration may change at
 any time, a turn asks anew for each call."""
 
-from collections.abc import Mapping
+import asyncio
 from typing import Protocol
 
 from msgspec.structs import replace
 
 from holdfast.core.usage import Usage
-from holdfast.prompt.system import NamedAgent
 from holdfast.providers.assemble import Answer
 from holdfast.providers.prices import Prices
 from holdfast.providers.registry import Model, Registry
@@ -19,7 +18,9 @@ class Models(Protocol):
         InvalidInput say why none can be called."""
         ...
 
-    def agent(self, name: str | None) -> NamedAgent | None: ...
+    async def prepare(self, model: Model) -> None:
+        """Whatever `priced` needs for this model and would hold up the loop."""
+        ...
 
     def priced(self, model: Model, answer: Answer) -> Usage:
         """The usage of an answer with its price and the limits of its model."""
@@ -27,16 +28,16 @@ class Models(Protocol):
 
 
 class ConfiguredModels:
-    def __init__(self, registry: Registry, prices: Prices, agents: Mapping[str, NamedAgent]) -> None:
+    def __init__(self, registry: Registry, prices: Prices) -> None:
         self._registry = registry
         self._prices = prices
-        self._agents = agents
 
     def resolve(self, name: str | None) -> Model:
         return self._registry.resolve(name)
 
-    def agent(self, name: str | None) -> NamedAgent | None:
-        return self._agents.get(name) if name is not None else None
+    async def prepare(self, model: Model) -> None:
+        if not self._prices.loaded and self._prices.concern(model.provider.kind):
+            await asyncio.to_thread(self._prices.load)
 
     def priced(self, model: Model, answer: Answer) -> Usage:
         usage, kind = answer.usage, model.provider.kind

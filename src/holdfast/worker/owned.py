@@ -3,7 +3,6 @@ commit names the lease and what it was based on; one that is out of date ends th
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from itertools import chain, repeat
 from typing import TypeVar
 
 from holdfast.chats.change import Change, Refusal
@@ -153,7 +152,8 @@ class OwnedChat:
     async def _persist(self, ask: Callable[[], Awaitable[T]]) -> T:
         """While the database cannot be asked the work waits for it, as long as nobody else can own the
         chat."""
-        for seconds in chain(AGAIN_SECONDS, repeat(AGAIN_SECONDS[-1])):
+        tries = 0
+        while True:
             try:
                 return await ask()
             except StoreClosed:
@@ -161,8 +161,12 @@ class OwnedChat:
             except TryAgain as error:
                 if self.lease.over:
                     raise NotOurs("the lease could not be kept") from error
-                await asyncio.sleep(seconds)
-        raise AssertionError
+                await asyncio.sleep(AGAIN_SECONDS[min(tries, len(AGAIN_SECONDS) - 1)])
+                tries += 1
+
+    @property
+    def committing(self) -> bool:
+        return self._committing > 0
 
     # --- what others do ---
 
@@ -171,7 +175,7 @@ class OwnedChat:
         commit is over, for it may as well be one that came just after."""
         if self._newest_hint is None or hint.version > self._newest_hint.version:
             self._newest_hint = hint
-        if not self._committing:
+        if not self.committing:
             self._look()
 
     def _look(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 
+from holdfast.chats.commands import DeliveryKey
 from holdfast.chats.synthetic import UNCERTAIN
 from holdfast.chats.view import Call
 from holdfast.core.parts import Outcome
@@ -27,6 +28,7 @@ class Ended(Record, frozen=True, kw_only=True):
     output: Json
     diff: str | None = None
     full_output: str | None = None
+    consumes: tuple[DeliveryKey, ...] = ()
 
 
 async def perform(run: Run, call: Call, call_input: Json) -> Ended:
@@ -116,4 +118,10 @@ def _ended(tool: Tool, answer: Any) -> Ended:
         output, full_output = shown(answer.output)
     except ValueError as error:
         return Ended(outcome="failed", output=f"{tool.name} gave an answer that is not JSON: {error}.")
-    return Ended(outcome=answer.outcome, output=output, diff=answer.diff, full_output=full_output)
+    return Ended(
+        outcome=answer.outcome,
+        output=output,
+        diff=answer.diff,
+        full_output=full_output,
+        consumes=answer.consumes,
+    )

@@ -4,11 +4,19 @@ from collections.abc import Iterable
 
 from holdfast.chats.view import View
 from holdfast.core.steps import Step
-from holdfast.store.budgets import over_budget
+from holdfast.store.budgets import caps, is_spent
 from holdfast.store.steps import steps_of_turns
 from holdfast.worker.history import History
 from holdfast.worker.run import Run
-from holdfast.worker.turn import Action, Context, Progress, context_of, next_action
+from holdfast.worker.turn import (
+    Action,
+    Context,
+    Progress,
+    RunCalls,
+    context_of,
+    has_calls_to_run,
+    next_action,
+)
 
 # Turns to look back for summaries that were of no use.
 TURNS_BACK = 10
@@ -16,6 +24,9 @@ TURNS_BACK = 10
 
 async def decide_action(run: Run, view: View) -> Action:
     """The next action, if the chat were as this view says."""
+    if has_calls_to_run(view):
+        # Whatever else is so: every second time it is this.
+        return RunCalls()
     chat = view.chat
     history = await run.chat.history()
     finished = [call for call in view.calls if call.state == "finished" and not call.abandoned]
@@ -31,11 +42,22 @@ async def decide_action(run: Run, view: View) -> Action:
             for call in finished
         ),
         repeats=history.repeats(chat.turn, finished),
-        over_budget=run.budgeted and await run.chat.read(over_budget(chat.id)),
+        over_budget=await _over_budget(run),
         context=context,
         compactions_in_vain=in_vain,
     )
     return next_action(view, progress, run.limits)
+
+
+async def _over_budget(run: Run) -> bool:
+    if run.budgeted is False:
+        return False
+    # Before the question, as in the runner.
+    run.budgeted = False
+    budgets = await run.chat.read(caps(run.chat.chat_id))
+    if budgets:
+        run.budgeted = True
+    return any(is_spent(budget) for budget in budgets)
 
 
 def _context(run: Run, history: History) -> Context:

@@ -33,6 +33,8 @@ class Repeats(Record, frozen=True, kw_only=True):
     def after(self, calls: Mapping[CallId, ToolCall], results: Iterable[Result]) -> "Repeats":
         """With the results of one more step."""
         results = [result for result in results if result.call_id in calls]
+        if not results:
+            return self
         if any(result.outcome == "succeeded" for result in results):
             return Repeats()
         failed = {_made(calls[result.call_id]) for result in results if result.outcome in _FAILED}

@@ -3,19 +3,21 @@ it around. What was chosen for the chat is read once per turn: a choice made mea
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import cast
 
 from msgspec.structs import replace
 
 from holdfast.chats.commands import NewCall, NewStep
+from holdfast.core.accounts import NamedAgent
 from holdfast.core.chats import ClientTool, Settings
 from holdfast.core.clock import Clock
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.events import Episode
 from holdfast.core.ids import CallId, Ids
 from holdfast.core.parts import Part
-from holdfast.core.usage import Usage
+from holdfast.core.shapes import Json
 from holdfast.prompt.system import system
-from holdfast.providers.assemble import Answer, Assembler
+from holdfast.providers.assemble import Assembler
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import Tool as ToolDefinition
 from holdfast.providers.registry import Model
@@ -35,6 +37,7 @@ class Partial:
         self.step = step
         self.assembler = assembler
         self.model = model
+        self.first_part_at: datetime | None = None
 
 
 class Run:
@@ -53,8 +56,8 @@ class Run:
         self.models = models
         self.clock = clock
         self.ids = ids
-        # Whether a budget binds the chat, its own or one above it.
-        self.budgeted = False
+        # Whether a budget binds the chat, its own or one above it; None: that is to be looked up.
+        self.budgeted: bool | None = None
         self._all_tools = tools
         self.choose(Settings())
         # The episode whose attempt was counted together with the results before it, and is still to be made.
@@ -65,17 +68,23 @@ class Run:
         # The chat is to be handed over: nothing new is started.
         self.stopping = False
 
-    def choose(self, chosen: Settings, verdicts: Mapping[str, bool] | None = None) -> None:
-        """What was chosen for the chat, for the turn that begins; with what a person said of tools for the
-        whole chat."""
+    def choose(
+        self,
+        chosen: Settings,
+        agent: NamedAgent | None = None,
+        verdicts: Mapping[str, bool] | None = None,
+    ) -> None:
+        """What was chosen for the chat, for the turn that begins: the agent it is started as, and what a
+        person said of tools for the whole chat."""
         self.chosen = chosen
-        self.agent = self.models.agent(chosen.agent)
+        self.agent = agent
         self.model_config = self._model_config()
         self.limits = self._limits()
-        self.tools = self._all_tools.only(self.agent.tools if self.agent else None)
+        self.tools = self._all_tools.only(self.agent.tools if self.agent else None).only(_names(chosen.tools))
+        self.system = tuple(system(agent.instructions if agent else None, chosen.instructions))
         self.tool_definitions = _definitions(self.tools, chosen.client_tools)
         self._permitted = Permitted(
-            rules=replace(self.settings.rules, said_here=dict(verdicts or {})),
+            rules=self.settings.rules.for_chat(chosen.tools, dict(verdicts or {})),
             client_tools={tool.name: tool for tool in chosen.client_tools},
             client_tool_seconds=self.settings.client_tool_seconds,
             on_uncertain="ask" if self.settings.ask_when_uncertain else "tell",
@@ -101,15 +110,6 @@ class Run:
     def model(self) -> Model:
         return self.models.resolve(self.model_name)
 
-    def system(self) -> Sequence[str]:
-        return system(self.agent, self.chosen.instructions)
-
-    def priced(self, model: Model, answer: Answer, first_part_at: datetime | None) -> Usage:
-        usage = self.models.priced(model, answer)
-        seconds = (self.clock.now() - first_part_at).total_seconds() if first_part_at else 0.0
-        speed = round(usage.output / seconds, 1) if seconds > 0 and usage.output else None
-        return replace(usage, tokens_per_second=speed)
-
     def _model_config(self) -> ModelConfig | None:
         try:
             return self.model().config
@@ -126,7 +126,7 @@ class Run:
     @property
     def may_ask(self) -> bool:
         """Whether a person may be asked about any tool of this chat."""
-        return any(self.settings.rules.judge(tool)[0] == "ask" for tool in self._all_tools)
+        return any(self._permitted.rules.judge(tool)[0] == "ask" for tool in self.tools)
 
     # --- tools ---
 
@@ -135,6 +135,13 @@ class Run:
 
     def new_call_id(self) -> CallId:
         return CallId("call_" + self.ids.uuid7(self.clock.now()).replace("-", ""))
+
+
+def _names(tools: Json) -> list[str] | None:
+    """The tools that were chosen for a chat; None: nobody chose."""
+    if not isinstance(tools, list):
+        return None
+    return [name for name in cast(list[Json], tools) if isinstance(name, str)]
 
 
 def _definitions(tools: Registry, client_tools: Iterable[ClientTool]) -> tuple[ToolDefinition, ...]:

@@ -8,6 +8,8 @@ from typing import Any
 import structlog
 
 from holdfast.chats import commands
+from holdfast.core.accounts import NamedAgent
+from holdfast.core.calls import WAIT_FOR_CHILDREN
 from holdfast.core.chats import Settings
 from holdfast.core.errors import HoldfastError, StoreClosed
 from holdfast.core.events import Hint
@@ -16,6 +18,7 @@ from holdfast.core.usage import Budget
 from holdfast.store.approvals import said_for_chat
 from holdfast.store.budgets import caps
 from holdfast.store.choices import settings
+from holdfast.store.named_agents import of_chat
 from holdfast.store.query import joined
 from holdfast.worker.compact import compact
 from holdfast.worker.execute import execute
@@ -49,13 +52,22 @@ class Runner:
         chat = self.run.chat
         if hint.version <= chat.view.chat.version:
             # Nothing moved but what people chose, which may be a budget.
-            self.run.budgeted = True
+            self.run.budgeted = None
         chat.hear(hint)
 
     def gone(self) -> None:
-        """The chat is not ours any more, and no hint said so."""
-        if self.run.chat.owned:
+        """The chat is not ours any more, and no hint said so. While we commit we may have given it back
+        ourselves: then the commit says so, or the next look."""
+        chat = self.run.chat
+        if chat.owned and not chat.committing:
             self._end_work()
+
+    @property
+    def only_waits(self) -> bool:
+        """Whether all the chat does is wait for its children: then others may have its place. It is not
+        asked back, for whoever waits for a place while its children have them all would wait for ever."""
+        running = [call for call in self.run.chat.view.calls if call.state in ("pending", "started")]
+        return bool(running) and all(call.name in WAIT_FOR_CHILDREN for call in running)
 
     async def hand_over(self, grace_seconds: float) -> None:
         """Nothing new is begun; a running call gets its time, everything else ends now."""
@@ -92,12 +104,13 @@ class Runner:
             await self._give_back()
 
     async def _once(self) -> None:
-        """One action, to its end or until the chat moves under it."""
+        """What the chat's state asks for, until that changes or the chat moves under it."""
         chat = self.run.chat
         try:
             if self._chosen_for_turn != chat.view.chat.turn:
                 await self._choose()
-            await self._work_on(self._interrupt() if chat.view.chat.status == "interrupting" else self._act())
+            interrupted = chat.view.chat.status == "interrupting"
+            await self._work_on(finish_interrupt(self.run) if interrupted else self._go_on())
         except (asyncio.CancelledError, Stale):
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
@@ -121,15 +134,30 @@ class Runner:
 
     async def _choose(self) -> None:
         chat = self.run.chat
-        chosen, budgets = await chat.read(joined(settings(chat.chat_id), caps(chat.chat_id), read=_both))
+        # Before the question: a hint that comes meanwhile asks for another look.
+        self.run.budgeted = False
+        chosen, agent, budgets = await chat.read(
+            joined(settings(chat.chat_id), of_chat(chat.chat_id), caps(chat.chat_id), read=_chosen)
+        )
         if chosen is None:
             raise NotOurs("the chat is deleted")
-        said = await chat.read(said_for_chat(chat.chat_id)) if self.run.may_ask else {}
-        self.run.choose(chosen, said)
-        self.run.budgeted = bool(budgets)
+        self.run.choose(chosen, agent)
+        if self.run.may_ask:
+            self.run.choose(chosen, agent, await chat.read(said_for_chat(chat.chat_id)))
+        if budgets:
+            self.run.budgeted = True
         self._chosen_for_turn = chat.view.chat.turn
 
     # --- the actions ---
+
+    async def _go_on(self) -> None:
+        """One action after the other, as long as it is the same turn that runs."""
+        chat, turn = self.run.chat, self.run.chat.view.chat.turn
+        while True:
+            await self._act()
+            now = chat.view.chat
+            if self.run.stopping or not chat.owned or (now.status, now.turn) != ("running", turn):
+                return
 
     async def _act(self) -> None:
         run = self.run
@@ -150,9 +178,6 @@ class Runner:
                 await run.chat.commit(commands.FailTurn(failure=failure))
             case CallModel(nudge=nudge):
                 await generate(run, nudge=nudge)
-
-    async def _interrupt(self) -> None:
-        await finish_interrupt(self.run)
 
     async def _fail(self, error: Exception) -> None:
         """Whatever went wrong is the turn's end, not the chat's."""
@@ -182,5 +207,8 @@ class Runner:
                 log.exception("chat not given back", chat_id=chat.chat_id)
 
 
-def _both(chosen: Settings | None, budgets: tuple[Budget, ...]) -> tuple[Settings | None, tuple[Budget, ...]]:
-    return chosen, budgets
+Chosen = tuple[Settings | None, NamedAgent | None, tuple[Budget, ...]]
+
+
+def _chosen(chosen: Settings | None, agent: NamedAgent | None, budgets: tuple[Budget, ...]) -> Chosen:
+    return chosen, agent, budgets

@@ -11,6 +11,7 @@ from holdfast.core.parts import Text
 from holdfast.core.text import one_line
 from holdfast.providers.assemble import Assembler
 from holdfast.providers.interface import PromptMessage, Request
+from holdfast.store.interface import Choices
 from holdfast.worker.owned import Texts
 from holdfast.worker.run import Run
 
@@ -27,12 +28,19 @@ SHOWN = 4000
 async def describe(run: Run, texts: Texts) -> None:
     """A title after the first exchange, a summary after each turn."""
     chat_id, store = run.chat.chat_id, run.chat.store
+    choices: Choices = {}
     try:
         if texts.first and run.chosen.title_source == "none" and not run.chosen.title:
             title = await _line(run, ASK_TITLE, texts.first)
-            await store.update_settings(chat_id, title=title, title_source="generated")
+            choices = {"title": title, "title_source": "generated"}
+            if run.settings.title_model is not None:
+                # The summary may take long: the title does not wait for it.
+                await store.update_settings(chat_id, **choices)
+                choices = {}
         if texts.last:
-            await store.update_settings(chat_id, summary=await _line(run, ASK_SUMMARY, texts.last))
+            choices["summary"] = await _line(run, ASK_SUMMARY, texts.last)
+        if choices:
+            await store.update_settings(chat_id, **choices)
     except HoldfastError as error:
         log.info("no title", chat_id=chat_id, reason=error.text)
     except Exception:

@@ -66,11 +66,10 @@ Action = RunCalls | RequireAction | Compact | Finish | Fail | CallModel
 
 
 def next_action(view: View, progress: Progress, limits: Limits) -> Action:
+    if has_calls_to_run(view):
+        return RunCalls()
     chat = view.chat
     calls = [call for call in view.calls if not call.abandoned]
-    # A new owner has sorted out what its predecessor started: what is started now is ours.
-    if any(call.state in ("pending", "started") for call in calls):
-        return RunCalls()
     if any(call.state == "waiting" for call in calls):
         return RequireAction()
     # Before a summary, which would hide that the tool was called.
@@ -92,6 +91,11 @@ def next_action(view: View, progress: Progress, limits: Limits) -> Action:
     if limit := _limit(view, progress, limits):
         return Finish(limit=limit)
     return CallModel(nudge=progress.repeats.nudge_is_due)
+
+
+def has_calls_to_run(view: View) -> bool:
+    # A new owner has sorted out what its predecessor started: what is started now is ours.
+    return any(call.state in ("pending", "started") and not call.abandoned for call in view.calls)
 
 
 def context_of(used: int | None, limit: int | None, threshold_percent: int) -> Context:

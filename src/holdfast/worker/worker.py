@@ -22,6 +22,7 @@ from holdfast.store.interface import Store
 from holdfast.store.sweep import sweep
 from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.registry import Registry
+from holdfast.worker.deliveries import tell_parents
 from holdfast.worker.lease import LeaseKeeper
 from holdfast.worker.models import Models
 from holdfast.worker.owned import OwnedChat, Texts
@@ -81,6 +82,10 @@ class Worker:
         for runner in self._runners.values():
             runner.run.stopping = True
 
+    def use(self, settings: WorkerSettings) -> None:
+        """For chats that are taken from now on; the lease stays as it was given."""
+        self._settings = settings
+
     @property
     def chats(self) -> int:
         """How many chats are being run."""
@@ -109,6 +114,7 @@ class Worker:
             asyncio.create_task(self._listen()),
             acquiring,
             asyncio.create_task(self._watch(worker_id)),
+            asyncio.create_task(lease.watch()),
             asyncio.create_task(self._every(settings.poll_seconds, self._sweep)),
             asyncio.create_task(self._every(INDEX_SECONDS, self._index)),
         ]
@@ -177,7 +183,7 @@ class Worker:
 
     async def _take(self, worker_id: WorkerId) -> list[View]:
         settings = self._settings
-        running = [runner.run.chat.view.chat for runner in self._runners.values()]
+        running = [runner.run.chat.view.chat for runner in self._runners.values() if not runner.only_waits]
         agents = sum(1 for chat in running if chat.parent_id is not None or chat.run_id is not None)
         counts = Counter[UserId](chat.owner_id for chat in running)
         full = [owner for owner, count in counts.items() if count >= settings.max_per_user]
@@ -243,6 +249,8 @@ class Worker:
                         runner = self._runners.get(event.chat_id)
                         if runner is not None:
                             runner.hint(event)
+                            if runner.only_waits:
+                                self._wanted.set()
                         elif event.wanted:
                             self._wanted.set()
                     case Repeat():
@@ -294,7 +302,8 @@ class Worker:
                 await asyncio.sleep(seconds)
 
     async def _sweep(self) -> bool:
-        return (await sweep(self._store)).more
+        told = await tell_parents(self._store)
+        return (await sweep(self._store)).more or told
 
     async def _index(self) -> bool:
         return await self._store.index_pending() > 0

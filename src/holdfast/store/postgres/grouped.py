@@ -10,9 +10,9 @@ from holdfast.core.ids import ChatId, Ids
 from holdfast.core.parts import Notice, Part, Reasoning, Text
 from holdfast.core.shapes import encode
 from holdfast.store.facts import facts
+from holdfast.store.fold import folded, may_follow
 from holdfast.store.interface import Applied
 from holdfast.store.postgres.asked import Asked, Doubtful, counted
-from holdfast.store.postgres.fold import folded, may_follow
 from holdfast.store.postgres.transaction import Loaded, Session
 
 Group = Mapping[ChatId, Sequence[Asked]]

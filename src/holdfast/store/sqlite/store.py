@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, Unpack
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import Command, Fence
 from holdfast.chats.decide import decide
-from holdfast.chats.facts import may_need_facts, needs
+from holdfast.chats.facts import NO_FACTS, NOTHING, may_need_facts, needs
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
 from holdfast.core.clock import Clock, to_micros
@@ -20,6 +20,7 @@ from holdfast.core.text import clean
 from holdfast.store import choices, damage, keys
 from holdfast.store.chats import LISTED_ONLY, Only
 from holdfast.store.facts import facts
+from holdfast.store.fold import may_follow
 from holdfast.store.hints import hints_of, present, waited_for
 from holdfast.store.interface import Applied, Choices, Found, Once, Publish, Replayed
 from holdfast.store.query import Query, Statement
@@ -28,10 +29,12 @@ from holdfast.store.sqlite.apply import PARENT_DEPTH, apply, run, statements_of,
 from holdfast.store.sqlite.connection import Connection, spoken
 from holdfast.store.sqlite.lock import FileLock
 from holdfast.store.sqlite.readers import Readers
+from holdfast.store.sqlite.unwritten import Unwritten
 from holdfast.store.sqlite.writer import Done, Writer
 from holdfast.store.views import view as view_query
 
 T = TypeVar("T")
+Answered = Done[Applied | Refusal | Replayed]
 
 # A renewal that takes longer has failed: the worker must know in time to stop.
 RENEW_SECONDS = 5.0
@@ -55,7 +58,8 @@ class SqliteStore:
         self._clock = clock
         self._ids = ids
         self._readers = Readers(lambda: connect(False), file)
-        self._writer_or_none = Writer(connect(True), file, self._committed) if lock else None
+        self._unwritten = Unwritten()
+        self._writer_or_none = Writer(connect(True), file, self._committed, self._unwritten) if lock else None
         # Chats whose history may be ahead of the search index. Only a memory of where to look: what is ahead
         # is told by the chat's row, and an opened store looks at all of them once.
         self._unsearched: search.Unsearched = search.Unsearched()
@@ -91,9 +95,11 @@ class SqliteStore:
             if isinstance(change, Change) and not change.is_empty:
                 prepared = change, statements_of(change, view.chat)
 
-        def work(connection: Connection) -> Done[Applied | Refusal | Replayed]:
-            if prepared is not None and run(connection, prepared[1]):
-                return _done(connection, prepared[0])
+        def work(connection: Connection) -> Answered:
+            # Whoever decided something about this chat in the same transaction was earlier.
+            overtaken = self._unwritten.view(chat_id) is not None
+            if prepared is not None and not overtaken and run(connection, prepared[1]):
+                return self._done(connection, prepared[0])
             if once is None:
                 return self._decide(connection, chat_id, commands, fence)
             if (earlier := connection.ask(keys.stored(once))) is not None:
@@ -103,19 +109,27 @@ class SqliteStore:
                 self._remember(connection, once, done.answer)
             return done
 
-        return await self._writer.do(work)
+        return await self._writer.do(work, looks_at_rows=once is not None)
 
     def _decide(
         self, connection: Connection, chat_id: ChatId, commands: Sequence[Command], fence: Fence | None
-    ) -> Done[Applied | Refusal | Replayed]:
+    ) -> Answered:
         """On the writer's thread, on the state as it is: nothing can come between."""
-        view = connection.ask(view_query(chat_id))
-        known = connection.ask(facts(chat_id, needs(commands, view), view))
+        view = self._unwritten.view(chat_id) or connection.ask(view_query(chat_id))
+        known = NO_FACTS
+        if (wanted := needs(commands, view)) is not NOTHING:
+            self._unwritten.write(connection)
+            known = connection.ask(facts(chat_id, wanted, view))
         change = decide(
             chat_id, view, commands, fence=fence, facts=known, now=self._clock.now(), ids=self._ids
         )
         if isinstance(change, Refusal):
             return Done(change)
+        if view is not None and may_follow(change):
+            if not change.is_empty:
+                self._unwritten.add(view, change)
+            return self._done(connection, change)
+        self._unwritten.write(connection)
         depth = 0
         if (
             change.created is not None
@@ -128,7 +142,16 @@ class SqliteStore:
             depth = parent[0][0] + 1
         if not change.is_empty:
             apply(connection, change, view.chat if view else None, depth)
-        return _done(connection, change)
+        return self._done(connection, change)
+
+    def _done(self, connection: Connection, change: Change) -> Answered:
+        """The answer, with the hints for every chat that moved and for parents that something waits for."""
+        hints = tuple(hints_of(change))
+        if change.deliveries or change.others:
+            self._unwritten.write(connection)
+            told = (connection.ask(present(parent, delivery=True)) for parent in waited_for(change))
+            hints += tuple(hint for hint in told if hint is not None)
+        return Done(Applied(change), hints)
 
     def _remember(self, connection: Connection, once: Once, applied: Applied) -> None:
         status, body = once.respond(applied)
@@ -266,12 +289,3 @@ class SqliteStore:
             self._writer_or_none.close()
         if self._lock is not None:
             self._lock.release()
-
-
-def _done(connection: Connection, change: Change) -> Done[Applied | Refusal | Replayed]:
-    """The answer, with the hints for every chat that moved and for parents that something waits for."""
-    hints = tuple(hints_of(change))
-    if change.deliveries or change.others:
-        told = (connection.ask(present(parent, delivery=True)) for parent in waited_for(change))
-        hints += tuple(hint for hint in told if hint is not None)
-    return Done(Applied(change), hints)

@@ -22,6 +22,7 @@ from holdfast.core.errors import StoreClosed, TryAgain
 from holdfast.core.events import Hint
 from holdfast.store.interface import Publish
 from holdfast.store.sqlite.connection import Connection, meaning
+from holdfast.store.sqlite.unwritten import Unwritten
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ LOCK_SECONDS = 30.0
 BATCH = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Done(Generic[T]):
     """What a job comes to: the answer, and the hints to publish once it is committed."""
 
@@ -43,10 +44,11 @@ Work = Callable[[Connection], Done[Any]]
 
 
 class _Job:
-    __slots__ = ("answer", "error", "hints", "work")
+    __slots__ = ("answer", "error", "hints", "looks_at_rows", "work")
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, looks_at_rows: bool = True) -> None:
         self.work = work
+        self.looks_at_rows = looks_at_rows
         self.answer: Any = None
         self.error: BaseException | None = None
         self.hints: tuple[Hint, ...] = ()
@@ -55,8 +57,8 @@ class _Job:
 class _LoopJob(_Job):
     __slots__ = ("future", "loop")
 
-    def __init__(self, work: Work, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(work)
+    def __init__(self, work: Work, looks_at_rows: bool, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(work, looks_at_rows)
         self.loop = loop
         self.future: asyncio.Future[Any] = loop.create_future()
 
@@ -70,10 +72,11 @@ class _ThreadJob(_Job):
 
 
 class Writer:
-    def __init__(self, connection: Connection, file: Path, publish: Publish) -> None:
+    def __init__(self, connection: Connection, file: Path, publish: Publish, unwritten: Unwritten) -> None:
         self._connection = connection
         self._file = file
         self._publish = publish
+        self._unwritten = unwritten
         self._inbox: SimpleQueue[list[_Job]] = SimpleQueue()
         # Jobs of the present turn of an event loop: they are handed over together, so that tasks that were
         # woken by one commit share the next one.
@@ -83,11 +86,12 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="holdfast-writer", daemon=True)
         self._thread.start()
 
-    async def do(self, work: Callable[[Connection], Done[T]]) -> T:
+    async def do(self, work: Callable[[Connection], Done[T]], *, looks_at_rows: bool = True) -> T:
+        """Work that does not look at the rows of chats by itself may find some of them unwritten."""
         if self._closed:
             raise StoreClosed("The store is shutting down.")
         loop = asyncio.get_running_loop()
-        job = _LoopJob(work, loop)
+        job = _LoopJob(work, looks_at_rows, loop)
         gathered = self._gathered.get(loop)
         if gathered is None:
             self._gathered[loop] = [job]
@@ -174,10 +178,12 @@ class Writer:
     def _commit(self, batch: Sequence[_Job]) -> None:
         """First all of them without savepoints, which cost a copy of every page touched. If one raises, the
         transaction is undone and run again with them, so that only that one fails."""
+        self._unwritten.forget()
         try:
             try:
                 for job in batch:
                     self._attempt(job)
+                self._unwritten.write(self._connection)
             except Exception:  # noqa: BLE001 - it is met again below, where it belongs to its job
                 self._roll_back()
                 self._connection.run("BEGIN IMMEDIATE")
@@ -191,6 +197,8 @@ class Writer:
                 job.error = failure
 
     def _attempt(self, job: _Job) -> None:
+        if job.looks_at_rows:
+            self._unwritten.write(self._connection)
         done = job.work(self._connection)
         job.answer, job.hints = done.answer, done.hints
 
@@ -199,15 +207,18 @@ class Writer:
         connection.run("SAVEPOINT job")
         try:
             self._attempt(job)
+            self._unwritten.write(connection)
         except Exception as error:
             # A full disk may have ended the whole transaction already: then nobody's work is left.
             if not connection.raw.in_transaction:
                 raise
             connection.run("ROLLBACK TO job")
+            self._unwritten.forget()
             job.error = meaning(error, self._file)
         connection.run("RELEASE job")
 
     def _roll_back(self) -> None:
+        self._unwritten.forget()
         with suppress(apsw.Error):
             if self._connection.raw.in_transaction:
                 self._connection.run("ROLLBACK")

@@ -1,0 +1,135 @@
+"""Workspaces: directories below an allowed root that chats work in; their files and their changes."""
+
+from typing import Annotated
+
+from litestar import Router, delete, get, post
+from litestar.params import JSONBody, QueryParameter
+from msgspec import Meta
+
+from holdfast.api.pages import Cursor, Limit, Page
+from holdfast.api.problems import invalid, not_found
+from holdfast.api.services import By, InPath, Services, With, needs
+from holdfast.core.ids import WorkspaceId, is_uuid7
+from holdfast.core.shapes import Border, Record
+from holdfast.core.workspaces import Workspace, WorkspaceKind
+from holdfast.store import workspaces
+from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.git import diff_workspace
+from holdfast.workspaces.lookup import find_files
+
+
+class CreateWorkspace(Border, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    path: Annotated[str, Meta(min_length=1, max_length=4096)]
+
+
+class WorkspaceShown(Record, frozen=True, kw_only=True):
+    id: WorkspaceId
+    name: str
+    path: str
+    kind: WorkspaceKind
+
+
+class FileShown(Record, frozen=True, kw_only=True):
+    path: str
+
+
+class WorkspaceDiff(Record, frozen=True, kw_only=True):
+    """What differs from the last commit, as a unified diff; cut where it is very long."""
+
+    diff: str
+    truncated: bool
+
+
+@get("/workspaces", guards=[needs("chats:read")])
+async def list_workspaces(
+    services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
+) -> Page[WorkspaceShown]:
+    """The caller's own."""
+    if cursor is not None and not is_uuid7(cursor):
+        raise invalid("cursor", "not one that this list gave out")
+    after = None if cursor is None else WorkspaceId(cursor)
+    found = await services.store.read(workspaces.page(caller.user.id, after=after, limit=limit + 1))
+    return Page(
+        items=tuple(_shown(each) for each in found[:limit]),
+        next_cursor=found[limit - 1].id if len(found) > limit else None,
+    )
+
+
+@post("/workspaces", guards=[needs("chats:write")], status_code=201)
+async def create_workspace(data: JSONBody[CreateWorkspace], services: With, caller: By) -> WorkspaceShown:
+    """A directory that is there already, below one of `workspaces.roots`."""
+    path = await blocking(lambda: services.workspaces.roots.allow(data.path))
+    now = services.clock.now()
+    new = Workspace(
+        id=WorkspaceId(services.ids.uuid7(now)),
+        owner_id=caller.user.id,
+        name=data.name,
+        path=str(path),
+        created_at=now,
+    )
+    return _shown(await services.store.write(workspaces.create(new)))
+
+
+@get("/workspaces/{workspace_id:str}", guards=[needs("chats:read")])
+async def read_workspace(workspace_id: InPath, services: With, caller: By) -> WorkspaceShown:
+    return _shown(await own_workspace(services, caller, workspace_id))
+
+
+@delete("/workspaces/{workspace_id:str}", guards=[needs("chats:write")], status_code=204)
+async def delete_workspace(workspace_id: InPath, services: With, caller: By) -> None:
+    """Forget it; its files stay where they are."""
+    found = await own_workspace(services, caller, workspace_id)
+    await services.store.write(workspaces.delete(found.id, caller.user.id))
+
+
+@get("/workspaces/{workspace_id:str}/files", guards=[needs("chats:read")])
+async def look_up_files(
+    workspace_id: InPath,
+    services: With,
+    caller: By,
+    q: Annotated[str, QueryParameter(max_length=500, description="Part of a path.")] = "",
+    limit: Limit = 50,
+) -> Page[FileShown]:
+    """Files whose path has the letters, nearest first."""
+    found = await own_workspace(services, caller, workspace_id)
+    root = services.workspaces.root(found)
+    paths = await find_files(root, q, limit)
+    return Page(items=tuple(FileShown(path=path) for path in paths))
+
+
+@get("/workspaces/{workspace_id:str}/diff", guards=[needs("chats:read")])
+async def workspace_diff(workspace_id: InPath, services: With, caller: By) -> WorkspaceDiff:
+    """What was changed since the last commit, new files included."""
+    found = await own_workspace(services, caller, workspace_id)
+    difference = await diff_workspace(services.workspaces.root(found), services.workspaces.roots.allowed)
+    return WorkspaceDiff(diff=difference.text, truncated=difference.truncated)
+
+
+async def own_workspace(services: Services, caller: By, workspace_id: str) -> Workspace:
+    found = (
+        await services.store.read(workspaces.workspace(WorkspaceId(workspace_id), caller.user.id))
+        if is_uuid7(workspace_id)
+        else None
+    )
+    if found is None:
+        raise not_found("workspace")
+    return found
+
+
+def _shown(workspace: Workspace) -> WorkspaceShown:
+    return WorkspaceShown(id=workspace.id, name=workspace.name, path=workspace.path, kind=workspace.kind)
+
+
+router = Router(
+    "/",
+    route_handlers=[
+        list_workspaces,
+        create_workspace,
+        read_workspace,
+        delete_workspace,
+        look_up_files,
+        workspace_diff,
+    ],
+    tags=["workspaces"],
+)

@@ -1,0 +1,123 @@
+"""`holdfast ps`, `send` and `stop`: chats from outside, without watching them."""
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.options import AsJson, ChatWord, Url, print_json, with_server
+from holdfast.core.errors import WrongUsage
+from holdfast.core.messages import Busy, Message, QueueItem
+from holdfast.core.shapes import Record
+
+if TYPE_CHECKING:
+    from holdfast.cli.client import Client
+    from holdfast.core.chats import Chat
+
+
+class Sent(Record, frozen=True, kw_only=True):
+    """`message` when it entered the history, `queued` when it waits its turn."""
+
+    message: Message | None = None
+    queued: QueueItem | None = None
+
+
+def ps(
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Archived chats too.")] = False,
+    words: Annotated[
+        str | None, typer.Option("--search", "-s", help="Only chats that have these words.")
+    ] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(help="Only chats that are idle, running, interrupting, requires_action or error."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="How many at most.")] = 20,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """List your chats, those last active first: what each is doing, and whether it needs you."""
+    from holdfast.cli.tables import print_table
+    from holdfast.core.chats import Chat
+
+    async def listed(client: "Client") -> "tuple[Chat, ...]":
+        wanted = {"limit": limit, "q": words, "status": status}
+        chats = await client.listed("/chats", Chat, {**wanted, "archived": False})
+        if not everything:
+            return chats
+        archived = await client.listed("/chats", Chat, {**wanted, "archived": True})
+        return tuple(sorted((*chats, *archived), key=lambda chat: chat.updated_at, reverse=True)[:limit])
+
+    chats = with_server(url, listed)
+    if as_json:
+        print_json(chats)
+    elif chats:
+        now = datetime.now(UTC)
+        print_table(
+            ("id", "state", "needs you", "queue", "active", "title"), [_row(chat, now) for chat in chats]
+        )
+    else:
+        print(
+            "No chats. `holdfast chat` begins one." if words is None and status is None else "No such chats."
+        )
+
+
+def _row(chat: "Chat", now: datetime) -> tuple[str, ...]:
+    from holdfast.cli.wording import ago, needs, short, state, title
+
+    doing = "archived" if chat.archived else state(chat.status, chat.waiting)
+    return (
+        short(chat.id),
+        doing,
+        needs(chat) or "-",
+        str(chat.queue_length or "-"),
+        ago(chat.updated_at, now),
+        title(chat),
+    )
+
+
+def send(
+    chat: ChatWord,
+    text: Annotated[str, typer.Argument(help="What to say; `-` reads it from standard input.")],
+    steer: Annotated[
+        bool, typer.Option("--steer", help="If it works: let it read this before its next step.")
+    ] = False,
+    interrupt: Annotated[
+        bool, typer.Option("--interrupt", help="If it works: stop it, and go on with this.")
+    ] = False,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """Say something in a chat. While the agent works it waits in the queue, unless told otherwise."""
+    if steer and interrupt:
+        raise WrongUsage("Choose one of --steer and --interrupt.")
+    busy: Busy = "steer" if steer else "interrupt" if interrupt else "queue"
+    content = sys.stdin.read() if text == "-" else text
+
+    async def sent(client: "Client") -> Sent:
+        from holdfast.cli.chosen import find_chat
+
+        found = await find_chat(client, chat)
+        return await client.post(f"/chats/{found.id}/messages", Sent, {"content": content, "busy": busy})
+
+    answer = with_server(url, sent)
+    if as_json:
+        print_json(answer)
+    elif answer.queued is not None:
+        print(f"It waits in the queue, at place {answer.queued.position + 1}.")
+    else:
+        print("Sent.")
+
+
+def stop(chat: ChatWord, as_json: AsJson = False, url: Url = None) -> None:
+    """Interrupt what a chat is doing. What was said so far is kept; the queue goes on."""
+    from holdfast.core.chats import Chat
+
+    async def stopped(client: "Client") -> "Chat":
+        from holdfast.cli.chosen import find_chat
+
+        found = await find_chat(client, chat)
+        return await client.post(f"/chats/{found.id}/interrupt", Chat)
+
+    answer = with_server(url, stopped)
+    print_json(answer) if as_json else print("Stopping.")

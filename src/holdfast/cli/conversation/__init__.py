@@ -1,0 +1,1 @@
+"""`holdfast chat`: a conversation in which one reads, types and answers at the same time."""

@@ -1,0 +1,175 @@
+"""What an agent asks of a person, one thing after the other, and what the person's line means. A line that
+is no clear answer is none: nothing is ever approved or refused by a guess."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+import msgspec
+
+from holdfast.cli.neutral import neutral, neutral_line
+from holdfast.core.calls import ActionCall, Scope, Verdict
+from holdfast.core.shapes import Json, Record, encode_text
+
+
+class Question(Record, frozen=True, kw_only=True):
+    id: str
+    text: str
+    options: tuple[str, ...] | None = None
+    multiple: bool = False
+
+
+class _Questions(Record, frozen=True, kw_only=True):
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    call: ActionCall
+    decision: Verdict
+    scope: Scope = "once"
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    call: ActionCall
+    output: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """What to type instead."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A call that waits for a person, and the answers to the first of its questions."""
+
+    call: ActionCall
+    answers: tuple[Json, ...] = ()
+
+    def request(self) -> str:
+        """Everything that is asked for, in full: what is approved must be what was seen."""
+        call = self.call
+        match call.kind:
+            case "approval":
+                return f"{neutral_line(call.name, 100)} wants to run:\n{_shown(call.input)}"
+            case "uncertain":
+                return (
+                    f"Nobody knows whether this was done, because the server stopped while it ran: "
+                    f"{neutral_line(call.name, 100)}\n{_shown(call.input)}"
+                )
+            case "plan":
+                return f"A plan:\n{neutral(str(_field(call.input, 'plan') or _shown(call.input)))}"
+            case "question":
+                return _asked(self._question())
+            case "client_tool":
+                return f"{neutral_line(call.name, 100)} is for the program that offers it, not for a person."
+
+    def keys(self) -> str:
+        """What can be typed."""
+        match self.call.kind:
+            case "approval":
+                return "y once · a for this chat · n no · n BECAUSE tells why"
+            case "uncertain":
+                return "r run it again · d it was done · s skip it"
+            case "plan":
+                return "y accept it · or type what should be different"
+            case "question":
+                question = self._question()
+                return "numbers, as in 1,3 · or type" if question.multiple else "a number · or type"
+            case "client_tool":
+                return ""
+
+    def understand(self, line: str) -> "Decide | Submit | Asking | Unclear":
+        """The answer, or the next question, or that the line was neither."""
+        line = line.strip()
+        if not line:
+            return Unclear(self.keys())
+        match self.call.kind:
+            case "approval":
+                return self._approval(line)
+            case "uncertain":
+                meanings: dict[str, Verdict] = {"r": "retry", "d": "done", "s": "skip"}
+                meant = meanings.get(line.lower())
+                return Unclear(self.keys()) if meant is None else Decide(self.call, meant)
+            case "plan":
+                accepted = line.lower() in ("y", "yes")
+                return Submit(
+                    self.call, {"accepted": True} if accepted else {"accepted": False, "remarks": line}
+                )
+            case "question":
+                return self._answered(line)
+            case "client_tool":
+                return Unclear(self.request())
+
+    def _approval(self, line: str) -> Decide | Unclear:
+        word, _, why = line.partition(" ")
+        match word.lower().rstrip(",:"), why.strip():
+            case (("y" | "yes"), ""):
+                return Decide(self.call, "approve")
+            case (("a" | "always"), ""):
+                return Decide(self.call, "approve", "chat")
+            case (("n" | "no"), note):
+                return Decide(self.call, "deny", note=note.removeprefix("because ").strip() or None)
+            case _:
+                return Unclear(self.keys())
+
+    def _question(self) -> Question:
+        return questions_of(self.call)[len(self.answers)]
+
+    def _answered(self, line: str) -> "Submit | Asking":
+        questions = questions_of(self.call)
+        answers = (*self.answers, _meant(self._question(), line))
+        if len(answers) < len(questions):
+            return replace(self, answers=answers)
+        given = {question.id: answer for question, answer in zip(questions, answers, strict=True)}
+        return Submit(self.call, {"answers": given})
+
+
+def questions_of(call: ActionCall) -> tuple[Question, ...]:
+    """At least one: a call that cannot be read is asked as it is."""
+    try:
+        found = msgspec.convert(call.input, _Questions).questions
+    except msgspec.ValidationError:
+        found = ()
+    return found or (Question(id="answer", text=_shown(call.input)),)
+
+
+def _meant(question: Question, line: str) -> Json:
+    """Numbers choose among the options; anything else is the answer itself."""
+    options = question.options or ()
+    numbers = [word.strip() for word in line.split(",")]
+    if options and all(number.isdecimal() and 1 <= int(number) <= len(options) for number in numbers):
+        chosen = [options[int(number) - 1] for number in numbers]
+        if question.multiple:
+            return chosen
+        if len(chosen) == 1:
+            return chosen[0]
+    return [line] if question.multiple else line
+
+
+def _asked(question: Question) -> str:
+    lines = [neutral(question.text)]
+    lines += [
+        f"  {number}. {neutral_line(option, 300)}" for number, option in enumerate(question.options or (), 1)
+    ]
+    return "\n".join(lines)
+
+
+def _shown(given: Json) -> str:
+    """An input with every field of it, texts as they are."""
+    if not isinstance(given, Mapping):
+        return neutral(encode_text(given))
+    lines: list[str] = []
+    for name, value in cast(Mapping[str, Json], given).items():
+        text = value if isinstance(value, str) else encode_text(value)
+        lines.append(f"  {neutral_line(name, 60)}: " + neutral(text).replace("\n", "\n    "))
+    return "\n".join(lines) or "  (nothing is given to it)"
+
+
+def _field(given: Json, name: str) -> Json:
+    return cast(Mapping[str, Json], given).get(name) if isinstance(given, Mapping) else None

@@ -1,0 +1,54 @@
+"""The part of a conversation that changes, as lines below the finished text: what is under way, what waits,
+what is asked, and the line being typed."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.console import Group
+from rich.text import Text
+
+from holdfast.cli.conversation.answers import Asking
+from holdfast.cli.neutral import neutral_line
+from holdfast.cli.terminal.editor import Editor
+from holdfast.cli.terminal.live import live_lines, queue_lines
+from holdfast.cli.terminal.markdown import rendered
+from holdfast.cli.terminal.screen import Region, input_lines
+from holdfast.cli.transcript import Transcript
+
+_PROMPT, _ANSWER_PROMPT = "› ", "? "
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """What the person is at."""
+
+    editor: Editor
+    asking: Asking | None = None
+    # Messages on their way to the server.
+    sending: tuple[str, ...] = ()
+    # One line on what a key just did or would do.
+    hint: str = ""
+
+
+def picture(transcript: Transcript, typing: Typing, now: datetime, columns: int, rows: int) -> Region:
+    above = live_lines(transcript, now, columns) + queue_lines(transcript, columns)
+    notes = [Text(f"sending: {neutral_line(text, columns - 12)}", "dim") for text in typing.sending]
+    if typing.asking is not None:
+        notes.append(Text(typing.asking.keys(), "yellow"))
+    if typing.hint:
+        notes.append(Text(neutral_line(typing.hint, columns), "dim"))
+    if notes:
+        above += rendered(Group(*notes), columns).split("\n")
+    prompt = _PROMPT if typing.asking is None else _ANSWER_PROMPT
+    typed, cursor = input_lines(prompt, typing.editor.text, typing.editor.cursor, columns)
+    typed, cursor = _around(typed, cursor, max(rows // 2, 1))
+    # What is being said gives way: its beginning has been read.
+    above = above[-max(rows - len(typed), 0) :] if rows > len(typed) else []
+    return Region((*above, *typed), (len(above) + cursor[0], cursor[1]))
+
+
+def _around(lines: list[str], cursor: tuple[int, int], rows: int) -> tuple[list[str], tuple[int, int]]:
+    """So many of the lines, with that of the cursor among them."""
+    first = max(0, min(cursor[0] - rows + 1, len(lines) - rows)) if len(lines) > rows else 0
+    first = max(first, cursor[0] - rows + 1)
+    return lines[first : first + rows], (cursor[0] - first, cursor[1])

@@ -1,0 +1,224 @@
+"""`holdfast doctor`: looks at everything a server on this machine needs, and says what is wrong and what to
+do."""
+
+import asyncio
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from holdfast.cli.neutral import neutral_line
+from holdfast.cli.options import AsJson, print_json
+from holdfast.core.errors import HoldfastError
+from holdfast.core.shapes import Record
+
+if TYPE_CHECKING:
+    from holdfast.config.sections import Config
+
+_OTHERS = 0o077
+_PRIVATE = ("admin.token", "secret.key", "holdfast.db")
+_LITTLE_SPACE_MIB = 500
+
+
+class Finding(Record, frozen=True, kw_only=True):
+    """`note`: worth knowing, nothing is broken by it."""
+
+    about: str
+    state: Literal["ok", "note", "broken"]
+    text: str
+
+
+def doctor(
+    config_file: Annotated[
+        Path | None,
+        typer.Option("--config", readable=False, help="The configuration file, as for `holdfast serve`."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look at configuration, keys, database, data directory, port, wall and page. Exit code 1 if something is
+    broken."""
+    findings = list(_examine(config_file))
+    if as_json:
+        print_json(findings)
+    else:
+        for finding in findings:
+            mark = "BROKEN" if finding.state == "broken" else finding.state
+            print(f"{mark:<7} {finding.about:<14} {neutral_line(finding.text, 1000)}")
+    if any(finding.state == "broken" for finding in findings):
+        raise typer.Exit(1)
+
+
+def _examine(config_file: Path | None) -> Iterator[Finding]:
+    from holdfast.config.load import Flags, load
+
+    try:
+        config = load(Flags(config=config_file), os.environ)
+    except HoldfastError as error:
+        yield Finding(about="configuration", state="broken", text=error.text)
+        return
+    where = "defaults and environment; there is no file" if config.file is None else str(config.file)
+    yield Finding(about="configuration", state="ok", text=f"Read: {where}.")
+    yield from keys(config)
+    yield from data_directory(config.server.data.expanduser())
+    yield asyncio.run(_database(config))
+    yield asyncio.run(_port(config))
+    if url := os.environ.get("HOLDFAST_URL"):
+        yield asyncio.run(_named_server(url))
+    yield from _wall()
+    yield _page(Path(__file__).parent.parent / "page" / "index.html")
+
+
+def keys(config: "Config") -> Iterator[Finding]:
+    """Whether every provider of file and environment has the key it needs."""
+    from holdfast.providers.configs import read_key
+    from holdfast.providers.kinds import KINDS
+    from holdfast.providers.registry import complete
+
+    try:
+        setup = complete(config.providers, config.models, os.environ)
+    except HoldfastError as error:
+        yield Finding(about="providers", state="broken", text=error.text)
+        return
+    if setup.is_demo:
+        yield Finding(
+            about="providers",
+            state="note",
+            text="None in file or environment: without one in the database, chats use the built-in demo "
+            "model. Set ANTHROPIC_API_KEY or another provider's key, or see `holdfast provider set --help`.",
+        )
+        return
+    for provider in setup.providers.values():
+        usual = KINDS[provider.kind].key_variable
+        written = provider.api_key or (None if usual is None else f"env:{usual}")
+        try:
+            key = read_key(written, os.environ)
+        except HoldfastError as error:
+            yield Finding(
+                about="providers", state="broken", text=f"{provider.name} has no key: {error.text}. Set it."
+            )
+        else:
+            has = "has a key" if key else "needs no key"
+            yield Finding(about="providers", state="ok", text=f"{provider.name} {has}.")
+
+
+def data_directory(data: Path) -> Iterator[Finding]:
+    """Whether it can be used, by its owner alone."""
+    if not data.exists():
+        yield Finding(about="data", state="ok", text=f"{data} will be made at the first start.")
+        return
+    if not data.is_dir() or not os.access(data, os.R_OK | os.W_OK | os.X_OK):
+        yield Finding(
+            about="data",
+            state="broken",
+            text=f"{data} is not a directory that this user can write. Give access, or choose another "
+            "with --data.",
+        )
+        return
+    loose = [path for path in (data, *(data / name for name in _PRIVATE)) if _is_open(path)]
+    for path in loose:
+        mode = "700" if path.is_dir() else "600"
+        yield Finding(
+            about="data",
+            state="broken",
+            text=f"{path} can be read by other users of this machine. Close it: chmod {mode} {path}",
+        )
+    free = shutil.disk_usage(data).free // (1024 * 1024)
+    if free < _LITTLE_SPACE_MIB:
+        yield Finding(
+            about="data", state="broken", text=f"Only {free} MiB are free at {data}. Free some space."
+        )
+    elif not loose:
+        yield Finding(about="data", state="ok", text=f"{data}, for its owner alone, {free} MiB free.")
+
+
+def _is_open(path: Path) -> bool:
+    return path.exists() and bool(path.stat().st_mode & _OTHERS)
+
+
+async def _database(config: "Config") -> Finding:
+    """Opened to read, as `holdfast db check` does."""
+    from holdfast.store.open import is_postgres, open_store, sqlite_file
+
+    url, data = config.database.url.reveal(), config.server.data
+    try:
+        if not is_postgres(url) and not (file := sqlite_file(url, data)).exists():
+            return Finding(about="database", state="ok", text=f"{file} will be made at the first start.")
+        store = await open_store(url, data=data, publish=lambda _: None, mode="tool")
+        await store.close()
+    except HoldfastError as error:
+        return Finding(about="database", state="broken", text=error.text)
+    kind = "PostgreSQL" if is_postgres(url) else "SQLite"
+    return Finding(
+        about="database", state="ok", text=f"{kind}; it opens. `holdfast db check` looks at every row."
+    )
+
+
+async def _port(config: "Config") -> Finding:
+    from holdfast.cli.address import find_server, url_of
+    from holdfast.cli.client import connected
+
+    host, port = config.server.host, config.server.port
+    url = url_of(host, port)
+    if port == 0:
+        return Finding(about="server", state="note", text="Takes any free port; programs need HOLDFAST_URL.")
+    async with connected(find_server(url, os.environ)) as client:
+        if await client.is_alive():
+            return Finding(about="server", state="ok", text=f"Running at {url}.")
+    if (why := _cannot_listen(host, port)) is not None:
+        return Finding(
+            about="server",
+            state="broken",
+            text=f"{host}:{port} cannot be used ({why}). Stop what uses it, or choose another port.",
+        )
+    return Finding(
+        about="server", state="ok", text=f"Not running; {url} is free. `holdfast serve` starts it."
+    )
+
+
+async def _named_server(url: str) -> Finding:
+    """The server that commands talk to, whatever is configured here."""
+    from holdfast.cli.address import find_server
+    from holdfast.cli.client import connected
+    from holdfast.cli.users import Me
+
+    try:
+        async with connected(find_server(url, os.environ)) as client:
+            me = await client.get("/session", Me)
+    except HoldfastError as error:
+        return Finding(about="HOLDFAST_URL", state="broken", text=error.text)
+    return Finding(about="HOLDFAST_URL", state="ok", text=f"{url} knows you as {me.user.name}.")
+
+
+def _cannot_listen(host: str, port: int) -> str | None:
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(address)
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def _wall() -> Iterator[Finding]:
+    from holdfast.workspaces.limits import Limits
+    from holdfast.workspaces.probe import probe
+
+    with tempfile.TemporaryDirectory() as scratch:
+        found = probe(Path(scratch), cgroups=None, limits=Limits.of_machine())
+    first, *rest = found.sentences
+    text = first if found.wall.stands else " ".join((first, *rest))
+    yield Finding(about="wall", state="ok" if found.wall.stands else "note", text=text)
+
+
+def _page(index: Path) -> Finding:
+    if index.exists():
+        return Finding(about="page", state="ok", text="Built.")
+    return Finding(
+        about="page", state="note", text="Not built: the server answers programs, but has no page to show."
+    )

@@ -1,0 +1,56 @@
+"""`holdfast export`: a chat as one file."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
+
+import typer
+
+from holdfast.cli.options import ChatWord, Url, with_server
+from holdfast.core.errors import InvalidInput, WrongUsage
+
+if TYPE_CHECKING:
+    from holdfast.cli.client import Client
+
+Format = Literal["json", "markdown", "html"]
+_CHUNK = 64 * 1024
+
+
+def export(
+    chat: ChatWord,
+    as_format: Annotated[
+        Format,
+        typer.Option("--format", "-f", help="json has everything; markdown is to read, html to open."),
+    ] = "json",
+    to: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", readable=False, help="The file to write; standard output without it."),
+    ] = None,
+    url: Url = None,
+) -> None:
+    """Write a chat into one file that needs nothing else."""
+
+    async def export_to(client: "Client", file: BinaryIO) -> None:
+        from holdfast.cli.chosen import find_chat
+
+        found = await find_chat(client, chat)
+        path = f"/chats/{found.id}/export"
+        async with client.answer("GET", path, params={"format": as_format}, streamed=True) as response:
+            async for chunk in response.content.iter_chunked(_CHUNK):
+                file.write(chunk)
+
+    if to is None:
+        if sys.stdout.isatty():
+            raise WrongUsage("An export is for a file: give one with -o, or send the output somewhere.")
+        with_server(url, lambda client: export_to(client, sys.stdout.buffer))
+        return
+    unfinished = to.with_name(f".{to.name}.unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            with_server(url, lambda client: export_to(client, file))
+        unfinished.replace(to)
+    except OSError as error:
+        raise InvalidInput(f"{to} cannot be written ({error.strerror}).") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    print(f"Wrote {to}.")

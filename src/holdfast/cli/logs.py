@@ -1,0 +1,96 @@
+"""`holdfast logs`: what was said and done in a chat, and with -f what goes on in it."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.options import ChatWord, Url, print_json, with_server
+
+if TYPE_CHECKING:
+    from holdfast.cli.client import Client
+    from holdfast.cli.entries import Entry
+    from holdfast.core.ids import ChatId
+
+
+def logs(
+    chat: ChatWord,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what happens, until Ctrl-C.")
+    ] = False,
+    tail: Annotated[
+        int | None,
+        typer.Option("--tail", "-n", min=1, max=1000, help="Begin with the newest so many messages."),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="One message a line as JSON; with -f, one event of the feed a line."),
+    ] = False,
+    url: Url = None,
+) -> None:
+    """Show what was said and done in a chat."""
+
+    async def shown(client: "Client") -> None:
+        from holdfast.cli.chosen import find_chat
+
+        found = await find_chat(client, chat)
+        if follow:
+            await _follow(client, found.id, tail, as_json)
+        else:
+            await _history(client, found.id, tail, as_json)
+
+    with_server(url, shown)
+
+
+async def _history(client: "Client", chat_id: "ChatId", tail: int | None, as_json: bool) -> None:
+    from holdfast.cli.events import MessageEvent
+    from holdfast.cli.transcript import Transcript
+    from holdfast.core.messages import Message
+
+    history = [message async for message in client.every(f"/chats/{chat_id}/messages", Message)]
+    transcript, printer = Transcript(), Printer()
+    for message in history if tail is None else history[-tail:]:
+        if as_json:
+            print_json(message)
+        else:
+            printer.print(transcript.apply(MessageEvent(message=message)))
+
+
+async def _follow(client: "Client", chat_id: "ChatId", tail: int | None, as_json: bool) -> None:
+    from holdfast.cli.events import PartEvent
+    from holdfast.cli.transcript import Transcript
+    from holdfast.cli.watching import watch
+
+    transcript, printer = Transcript(), Printer()
+    async with aclosing(watch(client, chat_id, tail=tail)) as feed:
+        async for seen in feed:
+            if as_json:
+                if seen.received is not None:
+                    print(seen.received.line(), flush=True)
+            elif seen.event is not None and not isinstance(seen.event, PartEvent):
+                # Whole messages, not pieces: lines that another program may read.
+                printer.print(transcript.apply(seen.event))
+
+
+class Printer:
+    """In colour on a terminal, plain elsewhere."""
+
+    def __init__(self) -> None:
+        self._pretty = None
+        if sys.stdout.isatty():
+            from holdfast.cli.terminal.pretty import Pretty
+
+            self._pretty = Pretty()
+
+    def print(self, entries: "Sequence[Entry]") -> None:
+        if self._pretty is not None:
+            import shutil
+
+            sys.stdout.write(self._pretty.show(entries, shutil.get_terminal_size().columns))
+        else:
+            from holdfast.cli.plain import plain
+
+            sys.stdout.writelines(f"{plain(entry)}\n" for entry in entries)
+        sys.stdout.flush()

@@ -1,0 +1,49 @@
+"""What commands share: their options, the way to the server, JSON for programs."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from holdfast.core.shapes import encode_text
+
+if TYPE_CHECKING:
+    from holdfast.cli.client import Client
+
+T = TypeVar("T")
+
+Url = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        envvar="HOLDFAST_URL",
+        help="The server's address. Without it, the server of this machine's configuration.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs instead of text for people.")]
+ChatWord = Annotated[
+    str,
+    typer.Argument(metavar="CHAT", help="A chat: its id, the end or beginning of its id, or `last`."),
+]
+ModelName = Annotated[str | None, typer.Option("--model", "-m", help="A model by its configured name.")]
+WorkspaceName = Annotated[
+    str | None, typer.Option("--workspace", "-w", help="A workspace, by name or id, for a new chat.")
+]
+
+
+def with_server(url: str | None, work: "Callable[[Client], Awaitable[T]]") -> T:
+    """Does the work with a client of the server that is meant."""
+    from holdfast.cli.address import find_server
+    from holdfast.cli.client import connected
+
+    async def run() -> T:
+        async with connected(find_server(url, os.environ)) as client:
+            return await work(client)
+
+    return asyncio.run(run())
+
+
+def print_json(value: object) -> None:
+    print(encode_text(value))

@@ -1,0 +1,197 @@
+"""`holdfast run`: one turn. Its text goes to standard output while it is said; how it ended is the exit
+code."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Self
+
+import typer
+
+from holdfast.cli.chats import Sent
+from holdfast.cli.options import ModelName, Url, WorkspaceName, with_server
+
+if TYPE_CHECKING:
+    from holdfast.cli.client import Client
+    from holdfast.cli.outputs import Output
+    from holdfast.cli.turn import End
+    from holdfast.core.ids import ChatId
+
+INTERRUPTED = 130
+# For how long a server that went away is waited for, to be told of an interrupt.
+_PATIENCE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    prompt: str
+    chat: str | None = None
+    model: str | None = None
+    workspace: str | None = None
+
+
+def run(
+    prompt: Annotated[str, typer.Argument(help="What to do; `-` reads it from standard input.")],
+    model: ModelName = None,
+    chat: Annotated[
+        str | None,
+        typer.Option("--chat", "-c", help="Go on with this chat (an id, or `last`), not a new one."),
+    ] = None,
+    workspace: WorkspaceName = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Every event of the chat's feed as one line of JSON.")
+    ] = False,
+    url: Url = None,
+) -> None:
+    """Run one turn and stream what the agent says. Control characters in it are shown, not obeyed; --json
+    has everything exactly. Exit code 0: done; 1: it failed or needs a person; 130: interrupted (Ctrl-C
+    interrupts the turn, a second one leaves at once)."""
+    text = sys.stdin.read() if prompt == "-" else prompt
+    order = Order(text, chat, model, workspace)
+    raise typer.Exit(with_server(url, lambda client: one_turn(client, order, _output(as_json))))
+
+
+def _output(as_json: bool) -> "Output":
+    from holdfast.cli import outputs
+
+    if as_json:
+        return outputs.JsonLines()
+    if not sys.stdout.isatty():
+        return outputs.PlainText(sys.stdout)
+    from holdfast.cli.terminal.follow import Followed
+
+    return Followed(sys.stdout)
+
+
+async def one_turn(client: "Client", order: Order, output: "Output") -> int:
+    begun: asyncio.Future[ChatId] = asyncio.get_running_loop().create_future()
+    following = asyncio.create_task(_follow(client, order, output, begun.set_result))
+    async with _CtrlC(client, begun, following) as ctrl_c:
+        try:
+            chat_id, end = await following
+        except asyncio.CancelledError:
+            if not ctrl_c.pressed:
+                raise
+            return INTERRUPTED
+        finally:
+            output.end()
+    return INTERRUPTED if ctrl_c.pressed else _tell(chat_id, end)
+
+
+async def _follow(
+    client: "Client", order: Order, output: "Output", begun: "Callable[[ChatId], None]"
+) -> "tuple[ChatId, End]":
+    """Sends the message and watches until its turn is over."""
+    from holdfast.cli.chosen import find_chat
+    from holdfast.cli.events import CaughtUp
+    from holdfast.cli.turn import OwnTurn
+    from holdfast.cli.watching import watch
+
+    turn = OwnTurn()
+    there = None if order.chat is None else await find_chat(client, order.chat)
+    if there is None:
+        chat_id = await _create(client, order)
+        turn.sent()
+        begun(chat_id)
+    else:
+        chat_id = there.id
+    transcript = output.transcript
+    async with aclosing(watch(client, chat_id, tail=None if there is None else 1)) as feed:
+        async for seen in feed:
+            if seen.received is not None:
+                output.received(seen.received)
+            if seen.event is None:
+                continue
+            entries = transcript.apply(seen.event)
+            end = turn.apply(seen.event, transcript)
+            if turn.begun:
+                output.show(entries)
+            if end is not None:
+                return chat_id, end
+            if isinstance(seen.event, CaughtUp) and not turn.is_sent:
+                # Watched first, then said: nothing of the turn can be missed.
+                body = {"content": order.prompt, "model": order.model}
+                sent = await client.post(f"/chats/{chat_id}/messages", Sent, body)
+                message, item = sent.message, sent.queued
+                turn.sent(message.id if message else None, item.id if item else None)
+                begun(chat_id)
+    raise AssertionError("a feed does not end by itself")
+
+
+async def _create(client: "Client", order: Order) -> "ChatId":
+    from holdfast.cli.chosen import find_workspace
+    from holdfast.core.chats import Chat
+
+    body: dict[str, object] = {"content": order.prompt}
+    if order.model is not None:
+        body["model"] = order.model
+    if (workspace := await find_workspace(client, order.workspace)) is not None:
+        body["workspace_id"] = workspace
+    return (await client.post("/chats", Chat, body)).id
+
+
+class _CtrlC:
+    """The first interrupts the turn, or whatever is done before it has begun; the second leaves."""
+
+    def __init__(
+        self,
+        client: "Client",
+        begun: "asyncio.Future[ChatId]",
+        following: "asyncio.Task[tuple[ChatId, End]]",
+    ) -> None:
+        self.pressed = False
+        self._client = client
+        self._begun = begun
+        self._following = following
+        self._interrupting: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._press)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+        if self._interrupting is not None:
+            self._interrupting.cancel()
+            await asyncio.gather(self._interrupting, return_exceptions=True)
+
+    def _press(self) -> None:
+        if self.pressed or not self._begun.done():
+            self._following.cancel()
+        else:
+            self._interrupting = asyncio.create_task(self._interrupt(self._begun.result()))
+        self.pressed = True
+
+    async def _interrupt(self, chat_id: "ChatId") -> None:
+        from holdfast.core.chats import Chat
+        from holdfast.core.errors import HoldfastError
+
+        self._client.patience_seconds = _PATIENCE_SECONDS
+        try:
+            await self._client.post(f"/chats/{chat_id}/interrupt", Chat)
+        except HoldfastError as error:
+            print(f"holdfast: {error.text}", file=sys.stderr)
+
+
+def _tell(chat_id: "ChatId", end: "End") -> int:
+    from holdfast.cli.wording import failure
+
+    match end.how:
+        case "finished":
+            return 0
+        case "interrupted":
+            print("holdfast: Somebody interrupted the turn.", file=sys.stderr)
+            return INTERRUPTED
+        case "failed":
+            why = "The turn failed." if end.failure is None else failure(end.failure)
+            print(f"holdfast: {why}", file=sys.stderr)
+            return 1
+        case "needs_you":
+            print(
+                f"holdfast: It needs a person ({end.what}). Answer it with: holdfast attach {chat_id}",
+                file=sys.stderr,
+            )
+            return 1

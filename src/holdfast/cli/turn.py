@@ -1,0 +1,76 @@
+"""One turn of one's own, watched from its beginning to its end."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from holdfast.cli.events import Event, MessageEvent, QueueEvent
+from holdfast.cli.transcript import Transcript
+from holdfast.cli.wording import waits_for
+from holdfast.core.failures import Failure
+from holdfast.core.ids import MessageId, QueueItemId
+from holdfast.core.spans import Span
+
+_REMOVED = Failure(kind="removed", message="Somebody took the message out of the queue before its turn came.")
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    how: Literal["finished", "interrupted", "failed", "needs_you"]
+    failure: Failure | None = None
+    # What a person is needed for.
+    what: str = ""
+
+
+class OwnTurn:
+    """Of the message that was sent: known by its id, by the queue item it was, or as a new chat's first."""
+
+    def __init__(self) -> None:
+        self.is_sent = False
+        self._message_id: MessageId | None = None
+        self._item_id: QueueItemId | None = None
+        self._number: int | None = None
+
+    @property
+    def begun(self) -> bool:
+        return self._number is not None
+
+    def sent(self, message_id: MessageId | None = None, item_id: QueueItemId | None = None) -> None:
+        self.is_sent, self._message_id, self._item_id = True, message_id, item_id
+
+    def apply(self, event: Event, after: Transcript) -> End | None:
+        """`after` is the transcript with this event in it."""
+        if not self.is_sent:
+            return None
+        if isinstance(event, MessageEvent) and not self.begun and self._is_mine(event):
+            self._number = event.message.turn
+        if after.caught_up and after.action is not None and after.action.calls:
+            return End("needs_you", what=waits_for(after.action))
+        match event:
+            case Span():
+                return self._end(event)
+            case QueueEvent() if self._item_id is not None and not self.begun:
+                waits = any(item.id == self._item_id for item in event.items)
+                return None if waits else End("failed", _REMOVED)
+            case _:
+                return None
+
+    def _is_mine(self, event: MessageEvent) -> bool:
+        message = event.message
+        if message.role != "user":
+            return False
+        if self._message_id is None and self._item_id is None:
+            return True
+        return message.id == self._message_id or (
+            self._item_id is not None and message.queue_item_id == self._item_id
+        )
+
+    def _end(self, span: Span) -> End | None:
+        if span.kind != "turn" or span.turn != self._number or span.finished_at is None:
+            return None
+        match span.outcome:
+            case "failed":
+                return End("failed", span.failure)
+            case "interrupted":
+                return End("interrupted")
+            case _:
+                return End("finished")

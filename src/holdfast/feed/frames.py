@@ -1,0 +1,209 @@
+"""Events as they are sent: a frame is encoded once, whoever gets it, and is never larger than 1 MiB. What is
+cut to fit says so (`truncated`); REST has the whole."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, cast
+
+import msgspec
+
+from holdfast.core.messages import Role
+from holdfast.core.parts import LivePart, Reasoning, Text, ToolCallDelta
+from holdfast.core.shapes import Record, encode
+from holdfast.feed.cursor import Position
+from holdfast.feed.cutting import cut_to_fit
+
+EventName = Literal[
+    "chat",
+    "message",
+    "part",
+    "queue",
+    "status",
+    "retry",
+    "failed",
+    "action_required",
+    "preview_reset",
+    "history_reset",
+    "span",
+    "usage",
+    "caught_up",
+    "closing",
+    "created",
+    "changed",
+    "removed",
+    "needs_you",
+]
+
+FRAME_BYTES = 1024 * 1024
+# Without the event's name, its id, and what separates them.
+DATA_BYTES = FRAME_BYTES - 512
+
+
+class PartData(Record, frozen=True, kw_only=True):
+    """One live part, or the parts `first` to `n` joined."""
+
+    history_version: int
+    attempt: int
+    n: int
+    first: int | msgspec.UnsetType = msgspec.UNSET
+    role: Role
+    part: LivePart
+
+    @property
+    def begin(self) -> int:
+        return self.n if self.first is msgspec.UNSET else self.first
+
+
+class Frame:
+    """`leave`: who gets this frame goes on by reading the database from there, not with the next frame."""
+
+    __slots__ = ("_sse", "_text", "data", "event", "id", "leave", "live", "size")
+
+    def __init__(
+        self,
+        event: EventName,
+        id: str,  # noqa: A002 - its name in every protocol
+        data: bytes,
+        live: PartData | None = None,
+        leave: Position | None = None,
+    ) -> None:
+        self.event: EventName = event
+        self.id = id
+        self.data = data
+        self.live = live
+        self.leave = leave
+        self.size = len(data) + len(id) + 32
+        self._sse: bytes | None = None
+        self._text: str | None = None
+
+    @property
+    def sse(self) -> bytes:
+        if self._sse is None:
+            # An empty id would make a client forget the one it has.
+            name = f"event: {self.event}\nid: {self.id}" if self.id else f"event: {self.event}"
+            self._sse = b"%b\ndata: %b\n\n" % (name.encode(), self.data)
+        return self._sse
+
+    @property
+    def text(self) -> str:
+        """The message of a WebSocket."""
+        if self._text is None:
+            event_id = f'"{self.id}"' if self.id else "null"
+            self._text = f'{{"event":"{self.event}","id":{event_id},"data":{self.data.decode()}}}'
+        return self._text
+
+
+class Batch:
+    """Frames that are sent together. `leave` is that of the last of them, which may not be shown itself."""
+
+    __slots__ = ("_sse", "frames", "leave")
+
+    def __init__(self, frames: Sequence[Frame], leave: Position | None = None) -> None:
+        self.frames = frames
+        self.leave = leave
+        self._sse: bytes | None = None
+
+    @property
+    def sse(self) -> bytes:
+        if self._sse is None:
+            self._sse = b"".join([frame.sse for frame in self.frames])
+        return self._sse
+
+    @property
+    def texts(self) -> list[str]:
+        return [frame.text for frame in self.frames]
+
+
+def data_of(payload: object) -> bytes:
+    data = encode(payload)
+    return data if len(data) <= DATA_BYTES else cut_to_fit(data, DATA_BYTES)
+
+
+# --- live parts ---
+
+
+def part_frame(data: PartData, event_id: str) -> Frame:
+    return Frame("part", event_id, data_of(data), live=data)
+
+
+def join_parts(first: int, parts: Iterable[LivePart]) -> list[tuple[int, int, LivePart]]:
+    """The parts, numbered from `first`, with neighbours that go on with the same thing joined: the first
+    and last number of each."""
+    joined: list[tuple[int, int, LivePart]] = []
+    run: list[LivePart] = []
+    number = first
+    for part in parts:
+        if run and not _goes_on(run[-1], part):
+            joined.append((number - len(run), number - 1, _joined(run)))
+            run = []
+        run.append(part)
+        number += 1
+    if run:
+        joined.append((number - len(run), number - 1, _joined(run)))
+    return joined
+
+
+def join_frames(frames: Sequence[Frame]) -> list[Frame]:
+    """The same frames, with those of live parts joined where one goes on with what the one before says."""
+    joined: list[Frame] = []
+    run: list[Frame] = []
+    for frame in frames:
+        if run and not (frame.live and run[-1].live and _follows(run[-1].live, frame.live)):
+            joined.append(_joined_frame(run))
+            run = []
+        run.append(frame)
+    if run:
+        joined.append(_joined_frame(run))
+    return joined
+
+
+def _joined_frame(run: Sequence[Frame]) -> Frame:
+    lives = [frame.live for frame in run if frame.live is not None]
+    if len(run) == 1:
+        return run[0]
+    first, last = lives[0], lives[-1]
+    return part_frame(
+        PartData(
+            history_version=last.history_version,
+            attempt=last.attempt,
+            n=last.n,
+            first=first.begin,
+            role=last.role,
+            part=_joined([live.part for live in lives]),
+        ),
+        run[-1].id,
+    )
+
+
+def _follows(one: PartData, other: PartData) -> bool:
+    return (
+        one.n + 1 == other.begin
+        and one.history_version == other.history_version
+        and one.attempt == other.attempt
+        and one.role == other.role
+        and _goes_on(one.part, other.part)
+    )
+
+
+def _goes_on(one: LivePart, other: LivePart) -> bool:
+    match one, other:
+        case (Text(), Text()) | (Reasoning(), Reasoning()):
+            return True
+        case ToolCallDelta(), ToolCallDelta():
+            return one.call_id == other.call_id and one.name == other.name
+        case _:
+            return False
+
+
+def _joined(run: Sequence[LivePart]) -> LivePart:
+    last = run[-1]
+    if len(run) == 1 or not isinstance(last, Text | Reasoning | ToolCallDelta):
+        return last
+    text = "".join([part.text for part in cast(Sequence[Text | Reasoning | ToolCallDelta], run)])
+    match last:
+        case Text():
+            return Text(text=text)
+        case Reasoning():
+            first = cast(Reasoning, run[0])
+            return Reasoning(text=text, started_at=first.started_at, finished_at=last.finished_at)
+        case ToolCallDelta():
+            return ToolCallDelta(call_id=last.call_id, name=last.name, text=text)

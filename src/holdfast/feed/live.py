@@ -1,0 +1,159 @@
+"""What streams of one chat, made into frames: live parts without a gap, the step under way, what is used so
+far. A gap is asked for over the bus; if nobody can repeat it, what was shown is withdrawn."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from holdfast.core.events import BusEvent, Episode, LiveParts, LiveStep, Repeat, Skipped
+from holdfast.core.ids import ChatId
+from holdfast.core.parts import LivePart
+from holdfast.core.usage import Usage
+from holdfast.feed.cursor import Position, Stem
+from holdfast.feed.frames import Frame, PartData, data_of, join_parts, part_frame
+from holdfast.feed.limits import Limits
+from holdfast.feed.preview import Preview
+from holdfast.feed.watch import NOTHING
+from holdfast.telemetry.spans import under_way
+
+
+class Live:
+    def __init__(
+        self,
+        chat_id: ChatId,
+        publish: Callable[[BusEvent], None],
+        give_up: Callable[[], None],
+        limits: Limits,
+    ) -> None:
+        """`give_up` is called when what is missing will not come."""
+        self.preview = Preview(limits.kept_bytes)
+        self._chat_id = chat_id
+        self._publish = publish
+        self._give_up = give_up
+        self._limits = limits
+        self._stem = Stem(chat_id, Position())
+        self._asking: asyncio.TimerHandle | None = None
+        self._asked = 0
+
+    def stand_at(self, position: Position, episode: Episode | None) -> None:
+        """A reading found the chat here."""
+        if self.preview.turn_to(episode):
+            self._stop_asking()
+        self._stem = Stem(
+            self._chat_id,
+            Position(
+                version=position.version,
+                message_id=position.message_id,
+                spans=position.spans,
+                episode=episode,
+            ),
+        )
+
+    def place(self, position: Position) -> Position:
+        """The position, with the preview of who has seen everything."""
+        preview = self.preview
+        return Position(
+            version=position.version,
+            message_id=position.message_id,
+            spans=position.spans,
+            episode=preview.episode,
+            n=preview.n,
+        )
+
+    @property
+    def event_id(self) -> str:
+        """Of an event that comes now and moves nothing."""
+        return self._stem.id(self.preview.n)
+
+    # --- parts ---
+
+    def take(self, event: LiveParts) -> list[Frame]:
+        preview = self.preview
+        fresh = preview.take(event)
+        if preview.standing == "gap":
+            self._ask_later()
+        elif self._asking is not None:
+            self._stop_asking()
+        if not fresh:
+            return []
+        if len(fresh) == 1:
+            return [self._frame(preview.n, preview.n, fresh[0])]
+        return self._frames(preview.n + 1 - len(fresh), fresh)
+
+    def after(self, n: int) -> list[Frame] | None:
+        """For who has seen the parts up to the n-th; None: there is a gap that cannot be closed from here."""
+        parts = self.preview.after(n)
+        return None if parts is None else self._frames(n + 1, parts)
+
+    def withdrawn(self) -> Frame:
+        return Frame("preview_reset", self._stem.id(0), data_of(NOTHING))
+
+    def _frames(self, first: int, parts: Sequence[LivePart]) -> list[Frame]:
+        return [self._frame(begin, end, part) for begin, end, part in join_parts(first, parts)]
+
+    def _frame(self, first: int, n: int, part: LivePart) -> Frame:
+        preview = self.preview
+        episode = preview.episode
+        assert episode is not None
+        if first == n:
+            data = PartData(
+                history_version=episode.history_version,
+                attempt=episode.attempt,
+                n=n,
+                role=preview.role,
+                part=part,
+            )
+        else:
+            data = PartData(
+                history_version=episode.history_version,
+                attempt=episode.attempt,
+                n=n,
+                first=first,
+                role=preview.role,
+                part=part,
+            )
+        return part_frame(data, self._stem.id(n))
+
+    # --- the step ---
+
+    def step(self, event: LiveStep, spent: Usage) -> list[Frame]:
+        """The spans of the step under way, and what is used with it."""
+        if event.episode != self.preview.episode:
+            return []
+        frames = [Frame("span", self.event_id, data_of(span)) for span in under_way(event)]
+        return [*frames, Frame("usage", self.event_id, data_of(spent + event.usage))]
+
+    # --- what is missing ---
+
+    def skip(self, event: Skipped) -> None:
+        self.preview.skip(event)
+        if not self.preview.open:
+            self._stop_asking()
+
+    def ask(self) -> None:
+        """Whoever owns the chat repeats what is not known here, if there is anything."""
+        episode = self.preview.episode
+        if episode is not None and self.preview.open:
+            self._publish(Repeat(chat_id=self._chat_id, episode=episode, first=self.preview.n + 1))
+
+    def _ask_later(self) -> None:
+        """Asks now, and again until the gap is closed or nobody is believed to answer."""
+        if self._asking is None:
+            self._asked = 0
+            self._ask_again()
+
+    def _ask_again(self) -> None:
+        self._asked += 1
+        if self._asked > self._limits.asks:
+            self._stop_asking()
+            self._give_up()
+            return
+        self._asking = asyncio.get_running_loop().call_later(self._limits.ask_seconds, self._ask_again)
+        self.ask()
+
+    def _stop_asking(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+
+    def close(self) -> None:
+        self._stop_asking()

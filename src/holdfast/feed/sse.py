@@ -1,0 +1,65 @@
+"""A feed as server-sent events, on plain ASGI. A quiet feed says every 15 seconds that it is still there, so
+that both ends notice a dead connection."""
+
+import asyncio
+from collections.abc import Callable
+
+from holdfast.feed.connection import Receive, Send, converse
+from holdfast.feed.watcher import Watcher
+
+HEARTBEAT_SECONDS = 15.0
+HEARTBEAT = b": still here\n\n"
+RECONNECT_MILLISECONDS = 1000
+# Written at once: so much is held for a client that does not read, beside what its socket holds.
+WRITE_BYTES = 64 * 1024
+HEADERS = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    # Proxies that gather answers would hold back what is live.
+    (b"x-accel-buffering", b"no"),
+)
+
+
+async def respond(
+    watcher: Watcher,
+    receive: Receive,
+    send: Send,
+    *,
+    abort: Callable[[], None] | None = None,
+    heartbeat_seconds: float = HEARTBEAT_SECONDS,
+) -> None:
+    """The whole response. To a client that does not read it is left without its end; `abort` then drops the
+    connection with what it holds, which closing alone would wait to deliver."""
+    await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
+    if await converse(watcher, _send_all(watcher, send, heartbeat_seconds), _until_disconnect(receive)):
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+    elif watcher.ending is not None and abort is not None:
+        abort()
+
+
+async def _send_all(watcher: Watcher, send: Send, heartbeat_seconds: float) -> None:
+    await _send(send, b"retry: %d\n\n" % RECONNECT_MILLISECONDS)
+    while True:
+        try:
+            async with asyncio.timeout(heartbeat_seconds):
+                batch = await anext(watcher, None)
+        except TimeoutError:
+            await _send(send, HEARTBEAT)
+            continue
+        if batch is None:
+            return
+        await _send(send, batch.sse)
+
+
+async def _send(send: Send, body: bytes) -> None:
+    if len(body) <= 2 * WRITE_BYTES:
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        return
+    for start in range(0, len(body), WRITE_BYTES):
+        piece = body[start : start + WRITE_BYTES]
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+
+
+async def _until_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

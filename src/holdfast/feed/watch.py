@@ -1,0 +1,201 @@
+"""What one watcher is told: pure functions from where it is and what was read to events, each with the
+position of a client that has seen it. A page comes from one snapshot; committed text is never told twice, and
+a preview is replaced by its message or withdrawn, never left."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace as replaced
+
+from holdfast.core.chats import Chat, Status, Waiting
+from holdfast.core.events import Episode
+from holdfast.core.ids import ChatId, MessageId
+from holdfast.core.messages import Message, QueueItem
+from holdfast.core.parts import Part, Reasoning, ToolCall
+from holdfast.core.shapes import Record
+from holdfast.core.spans import Span
+from holdfast.feed.cursor import Position
+from holdfast.feed.frames import EventName
+from holdfast.store.watched import Head, Missed, Page, SpanRows
+from holdfast.telemetry.spans import call_span_id, spans, step_id, turn_id
+
+
+class Event(NamedTuple):
+    name: EventName
+    payload: object
+    # Of who has seen it.
+    position: Position
+
+
+class Replaces(Record, frozen=True, kw_only=True):
+    history_version: int
+    attempt: int
+
+
+class MessageData(Record, frozen=True, kw_only=True):
+    message: Message
+    replaces: Replaces | msgspec.UnsetType = msgspec.UNSET
+
+
+class StatusData(Record, frozen=True, kw_only=True):
+    status: Status
+    waiting: Waiting | None
+
+
+class QueueData(Record, frozen=True, kw_only=True):
+    items: tuple[QueueItem, ...]
+
+
+NOTHING: dict[str, object] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The chat as it is, of one snapshot."""
+
+    head: Head
+    chat: Chat
+    queue: tuple[QueueItem, ...]
+
+
+# What there is still to read from where a watcher is.
+Rest = Literal["nothing", "messages", "spans"]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    events: tuple[Event, ...]
+    after: Position
+    rest: Rest
+
+
+def tell(before: Position, state: State, page: Page) -> Told:
+    """What a watcher at this position missed, as far as the page goes."""
+    head = state.head
+    if not page.found or max(before.version, before.spans) > head.version:
+        # Not a place in this history: what the client holds is of another one.
+        return _begin_anew(Position(version=head.version))
+    if page.removed:
+        return _begin_anew(Position(version=head.version, spans=before.spans, span=before.span))
+    events: list[Event] = []
+    at = replace(before, version=head.version)
+    if before.episode != head.live and not _is_replaced(before, page):
+        at = replace(at, episode=None, n=0)
+        if before.n:
+            events.append(Event("preview_reset", NOTHING, at))
+    for missed in page.messages:
+        preview = (None, 0) if missed.replaces == at.episode else (at.episode, at.n)
+        at = replace(at, message_id=missed.message.id, episode=preview[0], n=preview[1])
+        events.append(Event("message", _message_data(missed), at))
+    if page.more:
+        return Told(tuple(events), at, "messages")
+    if page.spans is None:
+        return Told(tuple(events), at, "spans")
+    for span, revision, key in _missed_spans(state.chat.id, before, page.spans):
+        at = replace(at, spans=revision, span=key)
+        events.append(Event("span", span, at))
+    if page.spans.upto is not None:
+        return Told(tuple(events), replace(at, spans=page.spans.upto, span=""), "spans")
+    return Told(tuple(events), place_of(head, at), "nothing")
+
+
+def place_of(head: Head, preview: Position) -> Position:
+    """Where a watcher is that misses nothing, with this preview."""
+    return Position(
+        version=head.version,
+        message_id=head.last_message_id,
+        spans=head.version,
+        episode=preview.episode,
+        n=preview.n,
+    )
+
+
+def _begin_anew(start: Position) -> Told:
+    return Told((Event("history_reset", NOTHING, start),), start, "messages")
+
+
+def _is_replaced(before: Position, page: Page) -> bool:
+    """The message of a preview is the first that follows, so it is on the first page."""
+    return before.n > 0 and any(missed.replaces == before.episode for missed in page.messages)
+
+
+def _message_data(missed: Missed) -> MessageData:
+    episode = missed.replaces
+    return MessageData(
+        message=_shown(missed.message),
+        replaces=msgspec.UNSET
+        if episode is None
+        else Replaces(history_version=episode.history_version, attempt=episode.attempt),
+    )
+
+
+def _shown(message: Message) -> Message:
+    """Without what is only for the provider that said it."""
+    parts = tuple([_shown_part(part) for part in message.parts])
+    return message if parts == message.parts else replaced(message, parts=parts)
+
+
+def _shown_part(part: Part) -> Part:
+    if isinstance(part, Reasoning | ToolCall) and part.provider_data is not msgspec.UNSET:
+        return replaced(part, provider_data=msgspec.UNSET)
+    return part
+
+
+# --- spans ---
+
+
+def _missed_spans(chat_id: ChatId, before: Position, rows: SpanRows) -> list[tuple[Span, int, str]]:
+    """Those that the rows changed, by version, parents first; with their key within it."""
+    versions: dict[str, tuple[int, str]] = {}
+    for turn in rows.turns:
+        versions[turn_id(turn.number)] = (turn.revision, "0")
+    for step in rows.steps:
+        versions[step_id(step)] = (step.revision, "1")
+        versions[f"model-{step.turn}-{step.number}"] = (step.revision, "2")
+    for call in rows.calls:
+        versions[call_span_id(call.call_id)] = (call.revision, "3")
+    steps = {step.id: step for step in (*rows.parents, *rows.steps)}
+    found = [
+        (span, versions[span.id][0], versions[span.id][1] + span.id)
+        for span in spans(chat_id, rows.turns, steps.values(), rows.calls, rows.messages)
+        if span.id in versions
+    ]
+    found.sort(key=lambda one: one[1:])
+    return [one for one in found if one[1:] > (before.spans_from, before.span)]
+
+
+# --- the state as it is ---
+
+
+def state_events(before: State | None, after: State) -> Iterator[tuple[EventName, object]]:
+    """All of it for who knows nothing, else what moved. What is over (an error, a wait) is told by `chat`."""
+    chat, old = after.chat, before.chat if before else None
+    if chat != old:
+        yield "chat", chat
+    if old is None or (chat.status, chat.waiting) != (old.status, old.waiting):
+        yield "status", StatusData(status=chat.status, waiting=chat.waiting)
+    if before is None or before.head.queue_version != after.head.queue_version:
+        yield "queue", QueueData(items=after.queue)
+    if chat.retry is not None and (before is None or before.head.retry_version != after.head.retry_version):
+        yield "retry", chat.retry
+    if chat.last_error is not None and (old is None or chat.last_error != old.last_error):
+        yield "failed", chat.last_error
+    if chat.action is not None and (old is None or chat.action != old.action):
+        yield "action_required", chat.action
+    if old is None or chat.usage != old.usage:
+        yield "usage", chat.usage
+
+
+def is_newer(episode: Episode, known: Head) -> bool:
+    """Whether the episode is of a time after this was read."""
+    return (episode.history_version, episode.attempt) > (known.history_version, known.attempt)
+
+
+def beginning(tail: tuple[int, MessageId | None, int] | None) -> Position:
+    """Where a watcher begins that wants the newest messages only."""
+    if tail is None:
+        return Position()
+    version, message_id, revision = tail
+    return Position(version=version, message_id=message_id, spans=revision)

@@ -1,0 +1,163 @@
+"""One connection's side of a feed: what it is given to send, and how it ends. A watcher first reads what it
+missed, at its own pace, and then the log that all watchers of the same thing share."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Literal, Protocol, Self
+
+from holdfast.core.ids import ChatId, UserId
+from holdfast.core.shapes import encode
+from holdfast.feed.cursor import Position
+from holdfast.feed.frames import Batch, Frame
+from holdfast.feed.limits import LIMITS, Limits
+from holdfast.feed.log import Log
+
+# closing: the server stops.  deleted: there is nothing left to watch.  access: whoever watches may not any
+# more.  slow: it did not read.  failed: a fault of ours.
+Ending = Literal["closing", "deleted", "access", "slow", "failed"]
+# Looks at a watcher that still sends the same batch, one every few seconds, before it counts as gone.
+PATIENCE = 15
+
+
+class Source(Protocol):
+    """Whatever is watched."""
+
+    @property
+    def log(self) -> Log: ...
+
+    async def catch_up(self, watcher: "Watcher") -> None:
+        """Gives the watcher what it reads next, or lets it into the log; returns when there may be
+        something."""
+        ...
+
+    def go_back(self, watcher: "Watcher", position: Position) -> None:
+        """The watcher has left the log and goes on from there."""
+        ...
+
+    def leave(self, watcher: "Watcher") -> None: ...
+
+
+class Watcher:
+    """`label` is whatever says by which right it watches: see `Hub.cut`."""
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        about: ChatId | UserId,
+        label: object = None,
+        spans: bool = True,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self.about = about
+        self.label = label
+        self.spans = spans
+        self.at = 0
+        self.ending: Ending | None = None
+        # Called once, when it ends otherwise than by its client's going.
+        self.when_ended: Callable[[], None] | None = None
+        self.source = source
+        self._batch_bytes = limits.batch_bytes
+        self._in_log = False
+        self._ready: deque[Batch] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        # How often it was looked at while it sent the same batch; None: it waits for one.
+        self._sending: int | None = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Batch:
+        self._sending = None
+        batch = self._next()
+        while batch is None:
+            if self.ending is not None:
+                raise StopAsyncIteration
+            if self._in_log:
+                await self.sleep()
+            else:
+                await self.source.catch_up(self)
+            batch = self._next()
+        self._sending = 0
+        return batch
+
+    def _next(self) -> Batch | None:
+        if self._ready:
+            return self._ready.popleft()
+        while self._in_log:
+            batch = self.source.log.take(self)
+            if batch is None:
+                return None
+            if batch.leave is not None:
+                self._leave_log()
+                self.source.go_back(self, batch.leave)
+            if batch.frames:
+                return batch
+        return None
+
+    # --- for what is watched ---
+
+    def give(self, frames: Iterable[Frame]) -> None:
+        """To be sent before anything from the log."""
+        some: list[Frame] = []
+        size = 0
+        for frame in frames:
+            if frame.event == "span" and not self.spans:
+                continue
+            if some and size + frame.size > self._batch_bytes:
+                self._ready.append(Batch(some))
+                some, size = [], 0
+            some.append(frame)
+            size += frame.size
+        if some:
+            self._ready.append(Batch(some))
+        self.wake()
+
+    def enter_log(self) -> None:
+        self._in_log = True
+        self.source.log.enter(self)
+        self.wake()
+
+    def _leave_log(self) -> None:
+        if self._in_log:
+            self._in_log = False
+            self.source.log.leave(self)
+
+    async def sleep(self) -> None:
+        """Until somebody wakes it."""
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    # --- the end ---
+
+    def end(self, ending: Ending) -> None:
+        """It is told so, if it reads at all, and nothing else any more."""
+        if self.ending is not None:
+            return
+        self.ending = ending
+        self._leave_log()
+        self._ready.clear()
+        if ending != "slow":
+            self._ready.append(Batch([Frame("closing", "", encode({"reason": ending}))]))
+        self.wake()
+        if self.when_ended is not None:
+            self.when_ended()
+
+    def fall_behind(self) -> None:
+        self.end("slow")
+
+    def look(self) -> None:
+        """Called every few seconds: who has been sending the same batch for long is gone or as good as."""
+        if self._sending is None:
+            return
+        self._sending += 1
+        if self._sending > PATIENCE:
+            self.end("slow")

@@ -1,0 +1,147 @@
+"""Where workflows are found: in the project, in the home directory, in the catalogue. The nearest of a name wins. A
+file that cannot be read is listed with what is wrong with it and hides nothing. Reading blocks: call it in a thread."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+from holdfast.core.errors import BadScript, InvalidInput, NotFound
+from holdfast.core.shapes import Record
+from holdfast.scripts.meta import Language
+from holdfast.scripts.source import MAX_BYTES, SUFFIXES, Script, read_script
+from holdfast.workspaces.beneath import Root
+
+Origin = Literal["project", "home", "catalogue"]
+
+OURS = (".holdfast", "workflows")
+THEIRS = (".claude", "workflows")
+CATALOGUE = Path(__file__).with_name("catalogue")
+MAX_FILES = 1000
+
+
+class Place(Record, frozen=True, kw_only=True):
+    """A directory of workflows: `inside` is below `root`, and nothing in it leads out of there."""
+
+    root: Path
+    inside: tuple[str, ...]
+    origin: Origin
+    suffixes: tuple[str, ...]
+
+
+class Workflow(Record, frozen=True, kw_only=True):
+    """One file. Without a script there is an error, and the name is the file's."""
+
+    name: str
+    origin: Origin
+    path: str
+    language: Language
+    script: Script | None = None
+    error: str | None = None
+    line: int | None = None
+    # Stands before a workflow of the catalogue that has the same name.
+    hides_builtin: bool = False
+    # The path of the nearer workflow of the same name, which is run instead.
+    hidden_by: str | None = None
+
+
+def places(project: Path | None, home: Path | None) -> tuple[Place, ...]:
+    """Nearest first."""
+    found: list[Place] = []
+    roots: list[tuple[Path, Origin]] = [(project, "project")] if project is not None else []
+    if home is not None and home != project:
+        roots.append((home, "home"))
+    for root, origin in roots:
+        found.append(Place(root=root, inside=OURS, origin=origin, suffixes=(".js", ".py")))
+        found.append(Place(root=root, inside=THEIRS, origin=origin, suffixes=(".js",)))
+    return (*found, Place(root=CATALOGUE, inside=(), origin="catalogue", suffixes=(".js", ".py")))
+
+
+def discover(where: tuple[Place, ...]) -> tuple[Workflow, ...]:
+    """All of them, by name, the nearest first."""
+    files = [workflow for place in where for workflow in _read_place(place)]
+    builtin = {file.name for file in files if file.origin == "catalogue" and file.script is not None}
+    first: dict[str, str] = {}
+    listed: list[Workflow] = []
+    for file in files:
+        if file.script is not None:
+            nearer = first.setdefault(file.name, file.path)
+            listed.append(_placed(file, nearer if nearer != file.path else None, builtin))
+        else:
+            listed.append(file)
+    return tuple(sorted(listed, key=lambda workflow: workflow.name))
+
+
+def find(name: str, where: tuple[Place, ...]) -> Workflow:
+    """The workflow that is run when somebody says this name."""
+    listed = discover(where)
+    for workflow in listed:
+        if workflow.name == name and workflow.script is not None and workflow.hidden_by is None:
+            return workflow
+    for workflow in listed:
+        if workflow.name == name and workflow.error is not None:
+            raise BadScript(f"{workflow.path}: {workflow.error}", workflow.line)
+    names = sorted({workflow.name for workflow in listed if workflow.script is not None})
+    close = get_close_matches(name, names, n=3) or names
+    raise NotFound(f"There is no workflow “{name}”. There is: {', '.join(close)}.")
+
+
+def read_at(root: Path, path: str) -> Script:
+    """The script at a path inside a workspace, for `workflow({scriptPath})`."""
+    language = SUFFIXES.get(os.path.splitext(path)[1])
+    if language is None:
+        raise InvalidInput(f"{path} is not a workflow script: its name ends in .js or .py.")
+    place = Root(root)
+    with place.open() as tree, tree.place(place.parse(path)) as found:
+        return read_script(_read(found.name, found.directory), language)
+
+
+def _placed(file: Workflow, nearer: str | None, builtin: set[str]) -> Workflow:
+    return Workflow(
+        name=file.name,
+        origin=file.origin,
+        path=file.path,
+        language=file.language,
+        script=file.script,
+        hides_builtin=file.origin != "catalogue" and file.name in builtin,
+        hidden_by=nearer,
+    )
+
+
+def _read_place(place: Place) -> Iterator[Workflow]:
+    try:
+        with Root(place.root).open() as tree, tree.directory(place.inside) as directory:
+            names = sorted(name for name in os.listdir(directory) if name.endswith(place.suffixes))
+            for name in names[:MAX_FILES]:
+                yield _read_file(place, name, directory)
+    except (NotFound, InvalidInput):
+        return  # no such directory, or one that leads elsewhere
+
+
+def _read_file(place: Place, name: str, directory: int) -> Workflow:
+    stem, suffix = os.path.splitext(name)
+    path = str(place.root.joinpath(*place.inside, name))
+    language = SUFFIXES[suffix]
+    try:
+        script = read_script(_read(name, directory), language)
+    except BadScript as error:
+        return Workflow(
+            name=stem, origin=place.origin, path=path, language=language, error=error.text, line=error.line
+        )
+    return Workflow(name=script.meta.name, origin=place.origin, path=path, language=language, script=script)
+
+
+def _read(name: str, directory: int) -> bytes:
+    """Never waits and never follows a link: a name may be anything by now."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    except OSError as error:
+        why = "it is a symbolic link" if error.errno == errno.ELOOP else (error.strerror or str(error)).lower()
+        raise BadScript(f"The file cannot be read: {why}.") from error
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise BadScript("The file cannot be read: it is not an ordinary file.")
+        return file.read(MAX_BYTES + 1)

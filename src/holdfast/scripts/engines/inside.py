@@ -1,0 +1,180 @@
+"""The sandbox's process: reads one start and then answers from its standard input, runs the script until it
+waits for an answer, and writes what it asked for. It gives up what it could do to the machine before it runs
+a script. Uses the standard library and one engine, so that it starts quickly; it is not a part of the
+server."""
+
+import json
+import math
+import os
+import resource
+import sys
+import time
+from typing import NamedTuple, Protocol, cast
+
+from holdfast.scripts.engines.desk import Desk, Json, Message, line_of
+
+MIB = 1024 * 1024
+# The interpreter and the engine themselves.
+OWN_MIB = 192
+BUFFER_BYTES = 256 * 1024
+# The server goes first, however much a script computes.
+NICE = 5
+TIME_SPENT = "the script computed for {:g} seconds without waiting for a call"
+MEMORY_SPENT = "the script used more than {} MiB of memory"
+
+Limits = dict[str, int | float]
+
+
+class Waiting(NamedTuple):
+    pass
+
+
+class Done(NamedTuple):
+    value: Json
+
+
+class Failed(NamedTuple):
+    kind: str
+    message: str
+    line: int | None = None
+
+
+State = Waiting | Done | Failed
+
+
+class Engine(Protocol):
+    """One script. It runs until it waits, is done or has failed; then the next answer makes it go on."""
+
+    def prepare(self, limits: Limits) -> None: ...
+
+    def begin(self, start: Message, desk: Desk) -> State: ...
+
+    def settle(self, number: int, value: Json, error: Message | None) -> State: ...
+
+    def processes(self) -> list[int]:
+        """Whom the limits of processor time must hold."""
+        ...
+
+
+class Output:
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, line: bytes) -> None:
+        self._parts.append(line)
+        self._size += len(line)
+        if self._size > BUFFER_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        rest = memoryview(b"".join(self._parts))
+        self._parts, self._size = [], 0
+        while rest:
+            rest = rest[os.write(1, rest) :]
+
+
+def main() -> None:
+    language = sys.argv[-1]
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    os.nice(NICE)
+    engine = _engine(language)
+    lines = sys.stdin.buffer
+    first = lines.readline()
+    if not first:
+        return
+    start: Message = json.loads(first)
+    limits = cast(Limits, start["limits"])
+    engine.prepare(limits)
+    _give_up(limits, engine)
+    output = Output()
+    desk = Desk(start, output.write)
+    _allow(limits, engine)
+    state = engine.begin(start, desk)
+    while _report(state, desk, output):
+        answer = lines.readline()
+        if not answer:
+            return
+        state = _settle(json.loads(answer), desk, engine, limits)
+    # The server has heard the end and kills us, with whom we started; without us it would not find them.
+    lines.read()
+
+
+def _engine(language: str) -> Engine:
+    if language == "javascript":
+        from holdfast.scripts.engines.javascript import JavaScript
+
+        return JavaScript()
+    from holdfast.scripts.engines.python import Python
+
+    return Python(sys.argv[-2])
+
+
+def _settle(answer: Message, desk: Desk, engine: Engine, limits: Limits) -> State:
+    number, spent = cast(int, answer["call"]), cast(int, answer["spent"])
+    error = cast(Message | None, answer.get("error"))
+    try:
+        desk.answered(number, spent, error)
+    except ValueError as wrong:
+        return Failed("contradiction", f"the script did not make the call that is answered: {wrong}")
+    _allow(limits, engine)
+    return engine.settle(number, answer.get("value"), error)
+
+
+def _report(state: State, desk: Desk, output: Output) -> bool:
+    desk.flush()
+    if isinstance(state, Waiting) and not desk.waits:
+        state = Failed("stuck", "the script waits for something that nothing will ever bring")
+    match state:
+        case Waiting():
+            output.write(line_of({"type": "waiting"}))
+        case Done(value):
+            output.write(line_of({"type": "done", "value": value}))
+        case Failed(kind, message, line):
+            output.write(line_of({"type": "failed", "kind": kind, "message": message[:4000], "line": line}))
+    output.flush()
+    return isinstance(state, Waiting)
+
+
+def _give_up(limits: Limits, engine: Engine) -> None:
+    """No file can be opened or written from here on, no socket be made; memory has a bound that holds even
+    where an engine's own accounting misses something."""
+    memory = (int(limits["memory_mib"]) + OWN_MIB) * MIB
+    bounds = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_DATA: memory,
+        resource.RLIMIT_NOFILE: 0,
+    }
+    for pid in engine.processes():
+        for what, most in bounds.items():
+            _limit(pid, what, most, most)
+
+
+def _allow(limits: Limits, engine: Engine) -> None:
+    """Processor time until the next answer, held by the kernel: for what an engine does not interrupt
+    itself."""
+    for pid in engine.processes():
+        most = math.ceil(used_seconds(pid) + limits["cpu_seconds"]) + 1
+        _limit(pid, resource.RLIMIT_CPU, most, resource.RLIM_INFINITY)
+
+
+def _limit(pid: int, what: int, soft: int, hard: int) -> None:
+    if pid == os.getpid():
+        _, had = resource.getrlimit(what)
+        most = had if hard == resource.RLIM_INFINITY else hard
+        resource.setrlimit(what, (soft, most))
+    elif sys.platform == "linux":
+        resource.prlimit(pid, what, (soft, hard))
+
+
+def used_seconds(pid: int) -> float:
+    if pid == os.getpid():
+        return time.process_time()
+    # The kernel's number for another process's clock. No file can be opened any more to ask otherwise.
+    return time.clock_gettime((~pid << 3) | 2) if sys.platform == "linux" else 0.0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,369 @@
+// The words of a workflow script in JavaScript. Evaluates to a function that takes the configuration and gives the
+// bridge to the process around: run the script, settle a call, take the next thing it said.
+(function (configuration) {
+  'use strict';
+  const { parse, stringify } = JSON;
+  const { isArray } = Array;
+  const { isInteger, isFinite } = Number;
+  const { apply, construct, ownKeys } = Reflect;
+  const { abs, max } = Math;
+  const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf, freeze } = Object;
+  const config = parse(configuration);
+
+  const said = [];
+  const calls = new Map();
+  const sites = new WeakMap();
+  const budgetErrors = new WeakSet();
+  const packErrors = new WeakSet();
+  const stopped = new Set();
+  let next = 0;
+  let taken = 0;
+  let groups = 0;
+  let lines = 0;
+  let branch = '';
+  let spent = config.spent;
+
+  // ---- what is said to the process around
+
+  const say = (message) => {
+    said[said.length] = stringify(message);
+  };
+
+  const take = () => {
+    if (taken === said.length) {
+      said.length = taken = 0;
+      return null;
+    }
+    const text = said[taken];
+    said[taken++] = undefined;
+    return text;
+  };
+
+  const lineOf = (stack) => {
+    if (typeof stack !== 'string') return null;
+    for (const frame of stack.split('\n')) {
+      const at = frame.lastIndexOf('<input>:');
+      const line = at < 0 ? 0 : parseInt(frame.slice(at + 8), 10);
+      if (line > config.lines) return line - config.lines;
+    }
+    return null;
+  };
+
+  const describe = (error) => {
+    // With no memory left there is none for an error either.
+    if (error === null) return 'InternalError: out of memory';
+    try {
+      if (error instanceof Error) return error.message ? `${error.name}: ${error.message}` : String(error.name);
+      if (typeof error === 'object' && error !== null) return `an object was thrown: ${stringify(error)}`;
+      return `${String(error)} was thrown`;
+    } catch {
+      return 'something that cannot be shown was thrown';
+    }
+  };
+
+  const show = (value) => {
+    if (typeof value === 'string') return value;
+    if (value instanceof Error) return describe(value);
+    try {
+      return stringify(value) ?? String(value);
+    } catch {
+      return Object.prototype.toString.call(value);
+    }
+  };
+
+  // ---- values as JSON: a copy of plain data, or an error that says where something else is
+
+  const pack = (value, what) => {
+    let left = config.value_bytes;
+    const above = [];
+    const refuse = (path, why) => {
+      const error = new TypeError(`${what} must be JSON: ${path} ${why}`);
+      packErrors.add(error);
+      throw error;
+    };
+    const copy = (value, path) => {
+      left -= typeof value === 'string' ? value.length : 8;
+      if (left < 0) refuse(path, `makes it larger than ${config.value_bytes} bytes`);
+      switch (typeof value) {
+        case 'string':
+        case 'boolean':
+          return value;
+        case 'undefined':
+          return null;
+        case 'number':
+          if (!isFinite(value)) refuse(path, `is ${value}`);
+          if (isInteger(value) && abs(value) >= 2 ** 63) refuse(path, 'is a number beyond 64 bits: pass it as text');
+          return value;
+        case 'object':
+          return value === null ? null : inside(value, path);
+        default:
+          refuse(path, `is a ${typeof value}`);
+      }
+    };
+    const inside = (value, path) => {
+      if (above.includes(value)) refuse(path, 'contains itself');
+      if (above.length >= config.value_depth) refuse(path, `is nested deeper than ${config.value_depth}`);
+      above[above.length] = value;
+      let made;
+      if (isArray(value)) {
+        made = setPrototypeOf([], null);
+        for (let i = 0; i < value.length; i++) made[i] = copy(value[i], `${path}[${i}]`);
+      } else {
+        if (typeof value.then === 'function') refuse(path, 'is a promise: await it');
+        const kind = apply(Object.prototype.toString, value, []).slice(8, -1);
+        if (kind !== 'Object' && kind !== 'Error') refuse(path, `is a ${kind}`);
+        made = { __proto__: null };
+        for (const key of ownKeys(value)) {
+          if (typeof key !== 'string' || !getOwnPropertyDescriptor(value, key)?.enumerable) continue;
+          left -= key.length;
+          const item = value[key];
+          if (item !== undefined) made[key] = copy(item, `${path}.${key}`);
+        }
+      }
+      above.length--;
+      return made;
+    };
+    return copy(value, what);
+  };
+
+  // ---- calls
+
+  // Whatever is wrong with a call rejects its promise.
+  const call = (type, describeCall) => new Promise((resolve, reject) => {
+    const line = lineOf(new Error().stack);
+    let what;
+    try {
+      what = describeCall();
+    } catch (error) {
+      if (error instanceof Error) sites.set(error, line);
+      throw error;
+    }
+    const id = ++next;
+    say({ type, id, branch, ...what });
+    calls.set(id, { resolve, reject, line });
+  });
+
+  const settle = ({ id, value, error, spent: now }) => {
+    const { resolve, reject, line } = calls.get(id);
+    calls.delete(id);
+    spent = now;
+    if (error === null) return resolve(value);
+    const thrown = error.kind === 'refused' ? new TypeError(error.message) : new Error(error.message);
+    if (error.kind === 'budget') {
+      thrown.name = 'BudgetError';
+      budgetErrors.add(thrown);
+    } else if (error.kind !== 'refused') {
+      thrown.name = 'AgentError';
+    }
+    sites.set(thrown, line);
+    reject(thrown);
+  };
+
+  function agent(prompt, options) {
+    return call('agent', () => ({
+      prompt: typeof prompt === 'string' ? prompt : null,
+      options: pack(options ?? {}, 'options'),
+    }));
+  }
+
+  function workflow(target, args) {
+    return call('workflow', () => ({
+      target: pack(target, 'the name'),
+      ...(args === undefined ? {} : { args: pack(args, 'args') }),
+    }));
+  }
+
+  function setTimeout(callback, milliseconds, ...rest) {
+    if (typeof callback !== 'function') throw new TypeError('setTimeout() needs a function');
+    const wanted = Number(milliseconds);
+    const timer = next + 1;
+    call('pause', () => ({ seconds: wanted > 0 ? wanted / 1000 : 0 }))
+      .then(() => stopped.delete(timer) || callback(...rest))
+      .catch((error) => log(`setTimeout: ${describe(error)}`));
+    return timer;
+  }
+
+  function clearTimeout(timer) {
+    if (calls.has(timer)) stopped.add(timer);
+  }
+
+  // ---- many at once
+
+  const check = (word, list, kind) => {
+    if (!isArray(list)) throw new TypeError(`${word}() takes a list of ${kind}`);
+    if (list.length > config.parallel) {
+      throw new RangeError(`${word}() takes at most ${config.parallel} ${kind}, not ${list.length}`);
+    }
+  };
+
+  const checkFunction = (word, what, value) => {
+    if (typeof value === 'function') return;
+    const promise = typeof value?.then === 'function';
+    throw new TypeError(
+      `${word}() takes functions, and ${what} is ${promise ? 'a promise that already runs' : `a ${typeof value}`}: ` +
+        'write () => agent(...)',
+    );
+  };
+
+  // A call knows which branch it belongs to when it is made before the first await of its function.
+  const within = (place, body) => {
+    const outer = branch;
+    branch = outer ? `${outer}/${place}` : place;
+    try {
+      return body();
+    } finally {
+      branch = outer;
+    }
+  };
+
+  const guard = async (word, index, over, body) => {
+    try {
+      return await body();
+    } catch (error) {
+      if (budgetErrors.has(error)) over[over.length] = error;
+      else log(`${word}: item ${index + 1} failed: ${describe(error)}`);
+      return null;
+    }
+  };
+
+  const all = async (started, over) => {
+    const results = [];
+    for (let i = 0; i < started.length; i++) results[i] = await started[i];
+    if (over.length) throw over[0];
+    return results;
+  };
+
+  async function parallel(functions) {
+    check('parallel', functions, 'functions');
+    for (let i = 0; i < functions.length; i++) checkFunction('parallel', `item ${i + 1}`, functions[i]);
+    const group = ++groups;
+    const over = [];
+    const started = [];
+    for (let i = 0; i < functions.length; i++) {
+      started[i] = guard('parallel', i, over, () => within(`parallel#${group}[${i}]`, functions[i]));
+    }
+    return all(started, over);
+  }
+
+  async function pipeline(items, ...stages) {
+    check('pipeline', items, 'items');
+    for (let i = 0; i < stages.length; i++) checkFunction('pipeline', `stage ${i + 1}`, stages[i]);
+    const group = ++groups;
+    const outer = branch;
+    const over = [];
+    const through = async (item, index) => {
+      let value = item;
+      for (let stage = 0; stage < stages.length; stage++) {
+        const place = `pipeline#${group}[${index}].${stage}`;
+        const now = branch;
+        branch = outer;
+        let result;
+        try {
+          result = within(place, () => stages[stage](value, item, index));
+        } finally {
+          branch = now;
+        }
+        value = (await result) ?? null;
+        if (value === null) return null;
+      }
+      return value;
+    };
+    const started = [];
+    for (let i = 0; i < items.length; i++) started[i] = guard('pipeline', i, over, () => through(items[i], i));
+    return all(started, over);
+  }
+
+  // ---- progress
+
+  function log(...values) {
+    if (++lines > config.log_lines + 1) return;
+    let text = values.map(show).join(' ');
+    if (text.length > 4 * config.log_characters) text = text.slice(0, 4 * config.log_characters);
+    say({ type: 'log', text });
+  }
+
+  function phase(title) {
+    if (typeof title !== 'string' || !title.trim()) throw new TypeError('phase() needs a title: text that is not empty');
+    say({ type: 'phase', title });
+  }
+
+  const budget = freeze({
+    total: config.total,
+    spent: () => spent,
+    remaining: () => (config.total === null ? Infinity : max(0, config.total - spent)),
+  });
+
+  // ---- what would make a second run take another way, or lead out
+
+  const refused = (text) => function () {
+    throw new Error(text);
+  };
+  const again = 'a run that is continued must take the same way';
+
+  const closeConstructors = () => {
+    const noCode = refused('code cannot be made from text: a script runs only what is written in it');
+    const samples = [function () {}, async function () {}, function* () {}, async function* () {}];
+    for (const sample of samples) {
+      defineProperty(getPrototypeOf(sample), 'constructor', { value: noCode, writable: false, configurable: false });
+    }
+    noCode.prototype = Function.prototype;
+    globalThis.Function = noCode;
+    globalThis.eval = noCode;
+  };
+
+  const closeClocks = () => {
+    const noClock = refused(`there is no clock: ${again}. Pass the time as an argument`);
+    Math.random = refused(`Math.random() is not available: ${again}. Pass a seed as an argument`);
+    globalThis.performance = freeze({ now: noClock, timeOrigin: 0 });
+    const RealDate = Date;
+    const KnownDate = function Date(...parts) {
+      if (new.target === undefined || parts.length === 0) noClock();
+      return construct(RealDate, parts, new.target === KnownDate ? RealDate : new.target);
+    };
+    KnownDate.prototype = RealDate.prototype;
+    defineProperty(RealDate.prototype, 'constructor', { value: KnownDate, writable: true, configurable: true });
+    KnownDate.parse = RealDate.parse;
+    KnownDate.UTC = RealDate.UTC;
+    KnownDate.now = noClock;
+    globalThis.Date = KnownDate;
+    // What depends on when memory is collected, or on another thread.
+    for (const name of ['WeakRef', 'FinalizationRegistry', 'SharedArrayBuffer', 'Atomics']) delete globalThis[name];
+  };
+
+  closeConstructors();
+  closeClocks();
+  const interval = refused('setInterval() is not available: write a loop with a pause');
+  const words = {
+    agent, parallel, pipeline, phase, log, budget, workflow, setTimeout, clearTimeout, setInterval: interval,
+    args: config.args,
+    console: { log, info: log, debug: log, warn: log, error: log },
+  };
+  for (const word of ownKeys(words)) {
+    defineProperty(globalThis, word, { value: words[word], writable: true, configurable: true, enumerable: false });
+  }
+
+  // ---- the bridge
+
+  const fail = (error) => {
+    let line = null;
+    try {
+      line = lineOf(error?.stack) ?? sites.get(error) ?? null;
+    } catch {}
+    say({ type: 'failed', kind: budgetErrors.has(error) ? 'budget' : 'thrown', message: describe(error), line });
+  };
+
+  const finish = (value) => {
+    try {
+      say({ type: 'done', value: pack(value, 'the result') });
+    } catch (error) {
+      const message = packErrors.has(error) ? error.message : `the result cannot be read: ${describe(error)}`;
+      say({ type: 'failed', kind: 'result', message, line: null });
+    }
+  };
+
+  return (what, text) => {
+    if (what === 'take') return take();
+    if (what === 'settle') return settle(parse(text));
+    text().then(finish, fail);
+  };
+})

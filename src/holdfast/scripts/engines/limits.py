@@ -1,0 +1,37 @@
+"""What one script may take and say. The server's settings decide the first few; the rest guards the
+server."""
+
+from holdfast.core.shapes import Record
+
+
+class Limits(Record, frozen=True, kw_only=True):
+    memory_mib: int = 128
+    # Computing between two answers.
+    cpu_seconds: float = 30.0
+    agents: int = 1000
+    workflows: int = 100
+    pauses: int = 10_000
+    # Functions of one parallel(), items of one pipeline().
+    parallel: int = 4096
+    prompt_characters: int = 1024 * 1024
+    # The result, the options of a call, the arguments of a workflow: as JSON.
+    value_bytes: int = 4 * 1024 * 1024
+    value_depth: int = 100
+    log_lines: int = 2000
+    log_characters: int = 4000
+
+    @property
+    def turn_seconds(self) -> float:
+        """How long the server waits for a script that runs. Longer than the script may compute, because other
+        work shares the machine; then it is killed."""
+        return 2 * self.cpu_seconds + 10
+
+    @property
+    def line_bytes(self) -> int:
+        """The longest line that a sandbox can have to write: everything in it escaped."""
+        return 8 * max(self.prompt_characters, self.value_bytes) + 64 * 1024
+
+    @property
+    def turn_bytes(self) -> int:
+        """All that a script may say before it waits."""
+        return max(64 * 1024 * 1024, self.line_bytes)

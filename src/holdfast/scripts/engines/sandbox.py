@@ -1,0 +1,204 @@
+"""A script in a process of its own, seen from the server: start it, give it one answer after the other, and
+hear what it says until it waits again. The same answers in the same order always give the same turns. However
+it ends, the process and all that it started are killed."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+import sysconfig
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from holdfast.core.shapes import encode
+from holdfast.scripts.engines.limits import Limits
+from holdfast.scripts.engines.messages import (
+    Answer,
+    Done,
+    Failed,
+    FailureKind,
+    Said,
+    Start,
+    Turn,
+    Waiting,
+    decode,
+)
+from holdfast.scripts.meta import Language
+
+ENGINES: dict[Language, str] = {"javascript": "_quickjs", "python": "pydantic_monty"}
+# Isolated from the environment, and without a look at what else is installed: it starts in half the time.
+_BOOT = (
+    "import sys; sys.path[:0] = sys.argv[1].split(':'); "
+    "from holdfast.scripts.engines.inside import main; main()"
+)
+
+
+def command_line(language: Language) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", _BOOT, ":".join(_roots(language)), _monty(), language]
+
+
+def needed_paths(language: Language) -> tuple[str, ...]:
+    """What a wall must let a sandbox read: the interpreter, its library, this package and the engine."""
+    paths = {
+        sys.prefix,
+        sys.base_prefix,
+        sys.exec_prefix,
+        os.path.realpath(sys.executable),
+        *_roots(language),
+    }
+    return tuple(sorted({*paths, *([_monty()] if language == "python" else [])}))
+
+
+def _roots(language: Language) -> tuple[str, str]:
+    spec = find_spec(ENGINES[language])
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"{ENGINES[language]} is not installed")
+    directory = os.path.dirname(spec.origin)
+    return _package_root(), os.path.dirname(directory) if spec.submodule_search_locations else directory
+
+
+def _package_root() -> str:
+    return os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+
+
+def _monty() -> str:
+    beside = os.path.join(sysconfig.get_path("scripts"), "monty")
+    return beside if os.path.exists(beside) else shutil.which("monty") or beside
+
+
+class Sandbox:
+    """Opened ahead of time it waits for its start, with the engine already loaded."""
+
+    def __init__(self, language: Language, process: asyncio.subprocess.Process) -> None:
+        self.language: Language = language
+        self._process = process
+        self._limits = Limits()
+        self._killed = False
+
+    @classmethod
+    async def open(cls, language: Language, wall: Sequence[str] = ()) -> Self:
+        """`wall`: a command that runs the command after it, walled in."""
+        process = await asyncio.create_subprocess_exec(
+            *wall,
+            *command_line(language),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={},
+            cwd="/",
+            start_new_session=True,
+            limit=Limits().line_bytes,
+        )
+        return cls(language, process)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def start(self, start: Start) -> Turn:
+        self._limits = start.limits
+        self._send(start)
+        return await self._turn()
+
+    async def answer(self, answer: Answer) -> Turn:
+        self._send(answer)
+        return await self._turn()
+
+    async def answer_all(self, answers: Sequence[Answer]) -> list[Turn]:
+        """As one by one, without waiting in between: for answers that are known in advance. Fewer turns than
+        answers when the script ended."""
+        for answer in answers:
+            self._send(answer)
+        turns: list[Turn] = []
+        while len(turns) < len(answers) and (not turns or isinstance(turns[-1].stop, Waiting)):
+            turns.append(await self._turn())
+        return turns
+
+    async def close(self) -> None:
+        self._kill()
+        if self._process.stdin:
+            self._process.stdin.close()
+        # Read to the end, or the pipes stay open.
+        for pipe in (self._process.stdout, self._process.stderr):
+            while pipe and await pipe.read(1 << 16):
+                pass
+        await self._process.wait()
+
+    def _kill(self) -> None:
+        """The whole group, also when its leader has died: what it left behind. Once, because later the number
+        may be somebody else's."""
+        if not self._killed:
+            self._killed = True
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _send(self, message: Start | Answer) -> None:
+        assert self._process.stdin
+        # A sandbox that died is noticed when its turn is read.
+        with suppress(ConnectionError):
+            self._process.stdin.write(encode(message) + b"\n")
+
+    async def _turn(self) -> Turn:
+        said: list[Said] = []
+        try:
+            async with asyncio.timeout(self._limits.turn_seconds):
+                stop = await self._hear(said)
+        except TimeoutError:
+            stop = _failed("time", f"the script did not answer for {self._limits.turn_seconds:g} seconds")
+        if not isinstance(stop, Waiting):
+            self._kill()
+        return Turn(said=tuple(said), stop=stop)
+
+    async def _hear(self, said: list[Said]) -> Waiting | Done | Failed:
+        assert self._process.stdout
+        left = self._limits.turn_bytes
+        while True:
+            try:
+                line = await self._process.stdout.readline()
+            except ValueError:
+                return _failed("output", "the script said something that is too long")
+            left -= len(line)
+            if left < 0:
+                return _failed(
+                    "output", "the script asked for too much at once; let it wait for some of its calls"
+                )
+            if not line.endswith(b"\n"):
+                return await self._died()
+            try:
+                heard = decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                return _failed("broken", "the sandbox said something that cannot be understood")
+            if isinstance(heard, Waiting | Done | Failed):
+                return heard
+            said.append(heard)
+
+    async def _died(self) -> Failed:
+        assert self._process.stderr
+        self._kill()
+        last = (await self._process.stderr.read(1 << 16))[-4096:]
+        code = await self._process.wait()
+        # A wall tells the signal in its own exit code.
+        number = -code if code < 0 else code - 128
+        if number == signal.SIGXCPU:
+            return _failed("time", f"the script computed for more than {self._limits.cpu_seconds:g} seconds")
+        if b"MemoryError" in last or number == signal.SIGKILL:
+            return _failed("memory", f"the script used more than {self._limits.memory_mib} MiB of memory")
+        return _failed("crashed", "the sandbox broke down while it ran the script")
+
+
+def _failed(kind: FailureKind, message: str) -> Failed:
+    return Failed(kind=kind, message=message)

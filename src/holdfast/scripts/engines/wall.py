@@ -1,0 +1,43 @@
+"""The operating system's wall around a sandbox: nothing of the machine is there but what the interpreter needs to
+read, there is no network and nobody else's process. Behind it stand the sandbox's own limits."""
+
+import shutil
+import subprocess
+
+from holdfast.scripts.engines.sandbox import command_line, needed_paths
+from holdfast.scripts.meta import Language
+
+_LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/lib32", "/etc/ld.so.cache")
+
+
+def wall(language: Language) -> tuple[str, ...]:
+    """The command to put before the sandbox's, or nothing where there is no bubblewrap that works."""
+    program = shutil.which("bwrap")
+    if program is None:
+        return ()
+    command = (program, *_options(language))
+    return command if _works(command) else ()
+
+
+def _options(language: Language) -> list[str]:
+    options = ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox", "--chdir", "/"]
+    for path in (*_LIBRARIES, *needed_paths(language)):
+        options += ["--ro-bind-try", path, path]
+    return [*options, "--dev", "/dev", "--remount-ro", "/", "--"]
+
+
+def _works(command: tuple[str, ...]) -> bool:
+    """Many containers do not let anybody make namespaces."""
+    interpreter = command_line("javascript")[0]
+    try:
+        tried = subprocess.run(
+            [*command, interpreter, "-I", "-S", "-c", "pass"],
+            env={},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return tried.returncode == 0

@@ -1,0 +1,289 @@
+"""JavaScript, read by a parser: `meta` is evaluated from the tree, what a script must not contain is refused,
+and the rest is wrapped into one function, so that `await` and `return` stand at its top. Lines stay where
+they are."""
+
+from collections.abc import Iterator
+
+import tree_sitter_javascript
+from tree_sitter import Language, Node, Parser, Query, QueryCursor
+
+from holdfast.core.errors import BadScript
+from holdfast.core.shapes import Json
+from holdfast.scripts.meta import Literally, bad
+from holdfast.scripts.names import check_name
+
+_LANGUAGE = Language(tree_sitter_javascript.language())
+_NOT_STATEMENTS = ("comment", "hash_bang_line", "html_comment")
+_FUNCTIONS = ("function_expression", "arrow_function", "function_declaration", "generator_function")
+_REFUSED = Query(
+    _LANGUAGE,
+    """
+    (import_statement) @import
+    (call_expression function: (import)) @import
+    (meta_property) @meta
+    (call_expression function: (identifier) @require (#eq? @require "require"))
+    (member_expression object: (identifier) @module property: (property_identifier) @exports
+      (#eq? @module "module") (#eq? @exports "exports"))
+    (assignment_expression left: (member_expression object: (identifier) @bare (#eq? @bare "exports")))
+    [(jsx_element) (jsx_self_closing_element)] @jsx
+    (export_statement) @export
+    """,
+)
+_IDENTIFIERS = Query(_LANGUAGE, "(identifier) @name")
+_TYPE_WORDS = ("interface", "type", "enum", "namespace", "declare", "abstract", "as", "satisfies", "readonly")
+_TYPE_MARKS = (
+    "?:",
+    "):",
+    ": string",
+    ": number",
+    ": boolean",
+    ": any",
+    ": void",
+    "<string>",
+    "<number>",
+    "<any>",
+)
+_WHY = {
+    "import": "import is not available: a script has the workflow words and plain JavaScript.",
+    "require": "require() is not available: a script has the workflow words and plain JavaScript.",
+    "module": "module.exports means nothing here. Begin with `export const meta = ...`, end with return.",
+    "bare": "exports means nothing here. Begin with `export const meta = ...`, end with return.",
+    "jsx": "JSX is not JavaScript that runs here.",
+}
+_DEFAULT = "__holdfast_default"
+
+
+def read_javascript(text: str) -> tuple[Literally, str]:
+    source = text.encode()
+    root = Parser(_LANGUAGE).parse(source).root_node
+    if root.has_error:
+        raise _complain(source, root)
+    _refuse(root)
+    for node in QueryCursor(_IDENTIFIERS).captures(root).get("name", []):
+        check_name(_text(node), _line(node))
+    statements = [node for node in root.named_children if node.type not in _NOT_STATEMENTS]
+    literal = _meta(statements[0] if statements else None)
+    return literal, _wrap(source, root, statements)
+
+
+def _line(node: Node) -> int:
+    return node.start_point.row + 1
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode()
+
+
+# What is wrong
+
+
+def _complain(source: bytes, root: Node) -> BadScript:
+    node = _first_error(root)
+    line = _line(node)
+    if node.is_missing:
+        return bad(line, f"the script is not complete: a {node.type!r} is missing.")
+    found = _text(node).strip()
+    if _looks_typed(source, node):
+        return bad(
+            line,
+            "this looks like TypeScript. Types are not understood: remove them, or compile the script first.",
+        )
+    first = found.splitlines()[0][:60] if found else "the end of the text"
+    return bad(line, f"this is not JavaScript: unexpected “{first}”.")
+
+
+def _first_error(root: Node) -> Node:
+    node = root
+    while not (node.is_error or node.is_missing):
+        broken = [child for child in node.children if child.has_error or child.is_missing]
+        if not broken:
+            return node
+        node = min(broken, key=lambda child: child.start_byte)
+    return node
+
+
+def _looks_typed(source: bytes, error: Node) -> bool:
+    found = _text(error).strip()
+    start = source.rfind(b"\n", 0, error.start_byte) + 1
+    before = source[start : error.start_byte].decode(errors="replace").split()
+    words = [*before[:1], *found.split()[:2]]
+    return (
+        found.startswith(":")
+        or found.endswith(":")
+        or any(mark in found for mark in _TYPE_MARKS)
+        or any(word in _TYPE_WORDS for word in words)
+    )
+
+
+def _refuse(root: Node) -> None:
+    found = QueryCursor(_REFUSED).captures(root)
+    for kind, sentence in _WHY.items():
+        for node in found.get(kind, [])[:1]:
+            raise bad(_line(node), sentence)
+    for node in found.get("meta", []):
+        if _text(node).replace(" ", "") == "import.meta":
+            raise bad(_line(node), _WHY["import"])
+    for node in found.get("export", []):
+        if not (_is_meta(node) or _default_function(node) is not None):
+            raise bad(
+                _line(node),
+                "only meta can be exported, and one function: `export default async function (args) {...}`.",
+            )
+
+
+# Meta
+
+
+def _is_meta(node: Node) -> bool:
+    return _meta_declarator(node) is not None
+
+
+def _meta_declarator(node: Node) -> Node | None:
+    declaration = node.child_by_field_name("declaration")
+    if node.type != "export_statement" or declaration is None or declaration.type != "lexical_declaration":
+        return None
+    declarators = [child for child in declaration.named_children if child.type == "variable_declarator"]
+    name = declarators[0].child_by_field_name("name") if len(declarators) == 1 else None
+    return declarators[0] if name is not None and _text(name) == "meta" else None
+
+
+def _meta(first: Node | None) -> Literally:
+    declarator = _meta_declarator(first) if first is not None else None
+    value = declarator.child_by_field_name("value") if declarator is not None else None
+    if value is None:
+        raise bad(
+            _line(first) if first is not None else 1,
+            "a script begins with `export const meta = {name: '...', description: '...'}`, before all else.",
+        )
+    return _literal(value)
+
+
+def _literal(node: Node) -> Literally:
+    line = _line(node)
+    match node.type:
+        case "object":
+            members = dict(_member(child) for child in _parts(node))
+            return Literally({key: item.value for key, item in members.items()}, line, {**members})
+        case "array":
+            items = [_literal(child) for child in _parts(node)]
+            return Literally([item.value for item in items], line, dict(enumerate(items)))
+        case "parenthesized_expression":
+            return _literal(_parts(node)[0])
+        case _:
+            return Literally(_plain(node), line)
+
+
+def _parts(node: Node) -> list[Node]:
+    return [child for child in node.named_children if child.type not in _NOT_STATEMENTS]
+
+
+def _member(node: Node) -> tuple[str, Literally]:
+    key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+    if node.type != "pair" or key is None or value is None:
+        raise _impure(node)
+    match key.type:
+        case "property_identifier":
+            name = _text(key)
+        case "string":
+            name = _string(key)
+        case "number":
+            name = str(_number(key))
+        case _:
+            raise _impure(key)
+    return name, _literal(value)
+
+
+def _plain(node: Node) -> Json:
+    match node.type:
+        case "string":
+            return _string(node)
+        case "template_string" if all(child.type != "template_substitution" for child in node.named_children):
+            return _string(node)
+        case "number":
+            return _number(node)
+        case "true" | "false":
+            return node.type == "true"
+        case "null" | "undefined":
+            return None
+        case "unary_expression":
+            argument = node.child_by_field_name("argument")
+            if argument is not None and argument.type == "number" and _text(node)[0] in "+-":
+                return _number(argument) * (-1 if _text(node)[0] == "-" else 1)
+        case _:
+            pass
+    raise _impure(node)
+
+
+def _impure(node: Node) -> BadScript:
+    return bad(
+        _line(node),
+        "meta must be written out plainly, because it is read without running the script: "
+        f"“{_text(node)[:60]}” is not a plain value. "
+        "Use text, numbers, true, false, null, lists and objects.",
+    )
+
+
+def _number(node: Node) -> int | float:
+    text = _text(node).replace("_", "").lower()
+    try:
+        return int(text, 0) if text[:2] in ("0x", "0o", "0b") or text.isdigit() else float(text)
+    except ValueError:
+        raise bad(_line(node), f"the number {text} cannot be used in meta.") from None
+
+
+def _string(node: Node) -> str:
+    parts = [
+        _escape(child) if child.type == "escape_sequence" else _text(child) for child in node.named_children
+    ]
+    # Characters written as two \\u escapes are one.
+    return "".join(parts).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+
+
+def _escape(node: Node) -> str:
+    body = _text(node)[1:]
+    digits = body[1:].strip("{}")
+    if body[:1] in ("u", "x") and digits:
+        code = int(digits, 16)
+        if code > 0x10FFFF:
+            raise bad(_line(node), f"there is no character {_text(node)}.")
+        return chr(code)
+    return _ESCAPES.get(body, body)
+
+
+# Wrapping
+
+
+def _default_function(node: Node) -> Node | None:
+    if not any(child.type == "default" for child in node.children):
+        return None
+    function = node.child_by_field_name("value") or node.child_by_field_name("declaration")
+    return function if function is not None and function.type in _FUNCTIONS else None
+
+
+def _wrap(source: bytes, root: Node, statements: list[Node]) -> str:
+    defaults = [node for node in statements if node.type == "export_statement" and _default_function(node)]
+    if len(defaults) > 1:
+        raise bad(_line(defaults[1]), "there can be only one default export.")
+    edits = [*_edits(root, statements[0], defaults[0] if defaults else None)]
+    for start, end, text in sorted(edits, reverse=True):
+        source = source[:start] + text + source[end:]
+    end = f"\n;return {_DEFAULT}(args)" if defaults else ""
+    return '(async()=>{"use strict";' + source.decode() + end + "\n})"
+
+
+def _edits(root: Node, meta: Node, default: Node | None) -> Iterator[tuple[int, int, bytes]]:
+    yield meta.start_byte, meta.start_byte + len(b"export"), b"      "
+    if root.children and root.children[0].type == "hash_bang_line":
+        yield 0, 2, b"//"
+    function = _default_function(default) if default is not None else None
+    if default is not None and function is not None:
+        between = (root.text or b"")[default.start_byte : function.start_byte]
+        yield (
+            default.start_byte,
+            function.start_byte,
+            f";const {_DEFAULT}=(".encode() + b"\n" * between.count(b"\n"),
+        )
+        yield function.end_byte, default.end_byte, b");"

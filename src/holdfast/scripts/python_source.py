@@ -1,0 +1,197 @@
+"""Python, read with `ast`: `meta` is taken from the tree, what the sandbox lacks is refused with a better
+sentence than it would give itself, and the rest becomes the body of one coroutine. The first line of the
+program is ours, so its lines are those of the text, plus one (`LINES_BEFORE`)."""
+
+import ast
+import warnings
+
+from holdfast.core.errors import BadScript
+from holdfast.core.shapes import Json
+from holdfast.scripts.engines.desk import NO_CHANCE, NO_CLOCK, NO_SYSTEM
+from holdfast.scripts.meta import Literally, bad
+from holdfast.scripts.names import check_name
+
+LINES_BEFORE = 1
+_BODY = "__workflow__"
+_THERE = "json, math, re and asyncio.sleep are there without an import."
+_NAMES = {
+    "eval": "eval() is not available: a script runs only what is written in it.",
+    "exec": "exec() is not available: a script runs only what is written in it.",
+    "compile": "compile() is not available: a script runs only what is written in it.",
+    "open": "open() is not available: a script has no files. Let an agent read and write them.",
+    "input": "input() is not available: nobody sits in front of a script. Pass arguments.",
+    "__import__": f"imports are not available: {_THERE}",
+    "globals": "globals() is not available.",
+    "locals": "locals() is not available.",
+    "vars": "vars() is not available.",
+    "breakpoint": "breakpoint() is not available: nobody sits in front of a script. Use log().",
+    "__builtins__": "__builtins__ is not available.",
+    _BODY: f"the name {_BODY} is taken.",
+}
+# Modules that people expect. Only told when the script has no such name of its own.
+_ABSENT = {
+    **dict.fromkeys(("time", "datetime"), f"{NO_CLOCK}."),
+    **dict.fromkeys(("random", "uuid", "secrets"), f"{NO_CHANCE}."),
+    **dict.fromkeys(
+        ("os", "sys", "subprocess", "socket", "pathlib", "shutil", "requests", "ctypes"), NO_SYSTEM
+    ),
+}
+_STATEMENTS: dict[type[ast.AST], str] = {
+    ast.Import: f"imports are not available: {_THERE}",
+    ast.ImportFrom: f"imports are not available: {_THERE}",
+    ast.Yield: "yield is not available: build a list.",
+    ast.YieldFrom: "yield is not available: build a list.",
+    ast.Delete: "del is not available: use pop(), or build what you want to keep.",
+    ast.AsyncWith: "async with is not available.",
+    ast.AsyncFor: "async for is not available: use parallel() or a plain loop with await.",
+    ast.TryStar: "except* is not available.",
+}
+
+
+def read_python(text: str) -> tuple[Literally, str]:
+    module = _parse(text)
+    bound = {
+        node.id
+        for node in ast.walk(module)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    } | {node.arg for node in ast.walk(module) if isinstance(node, ast.arg)}
+    for node in ast.walk(module):
+        _refuse(node, bound)
+    return _meta(module.body[0] if module.body else None), _wrap(text, module)
+
+
+def _parse(text: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of backslashes in texts: not worth a word here
+            return ast.parse(text, "script")
+    except SyntaxError as error:
+        raise bad(error.lineno or 1, f"this is not Python: {error.msg}.") from None
+    except (RecursionError, MemoryError, ValueError):
+        raise BadScript("The script is nested too deeply to be read.") from None
+
+
+def _refuse(node: ast.AST, bound: set[str]) -> None:
+    line = getattr(node, "lineno", 1)
+    if sentence := _STATEMENTS.get(type(node)):
+        raise bad(line, sentence)
+    match node:
+        case ast.Name(id=name) | ast.arg(arg=name):
+            if sentence := _NAMES.get(name) or (name not in bound and _ABSENT.get(name)):
+                raise bad(line, sentence)
+            check_name(name, line)
+        case ast.ClassDef(bases=bases, keywords=keywords) if bases or keywords:
+            raise bad(line, "a class cannot have a base class: the sandbox has no inheritance.")
+        case _:
+            pass
+
+
+# Meta
+
+
+def _meta(first: ast.stmt | None) -> Literally:
+    match first:
+        case ast.Assign(targets=[ast.Name(id="meta")], value=value):
+            return _literal(value)
+        case ast.AnnAssign(target=ast.Name(id="meta"), value=ast.expr() as value):
+            return _literal(value)
+        case _:
+            pass
+    raise bad(
+        getattr(first, "lineno", 1),
+        'a script begins with meta = {"name": "...", "description": "..."}, before anything else.',
+    )
+
+
+def _literal(node: ast.expr) -> Literally:
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            members = {_key(key, node): _literal(value) for key, value in zip(keys, values, strict=True)}
+            return Literally({key: item.value for key, item in members.items()}, node.lineno, {**members})
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            items = [_literal(element) for element in elements]
+            return Literally([item.value for item in items], node.lineno, dict(enumerate(items)))
+        case _:
+            return Literally(_plain(node), node.lineno)
+
+
+def _key(node: ast.expr | None, parent: ast.Dict) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    raise _impure(node or parent)
+
+
+def _plain(node: ast.expr) -> Json:
+    match node:
+        case ast.Constant(value=None | bool() | int() | float() | str() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case _:
+            pass
+    raise _impure(node)
+
+
+def _impure(node: ast.expr) -> BadScript:
+    return bad(
+        node.lineno,
+        "meta must be written out plainly, because it is read without running the script: "
+        f"“{ast.unparse(node)[:60]}” is not a plain value. "
+        "Use text, numbers, True, False, None, lists and dicts.",
+    )
+
+
+# Wrapping
+
+
+def _wrap(text: str, module: ast.Module) -> str:
+    lines = text.split("\n")
+    inside = _lines_in_texts(module)
+    shared = _shared_names(module, lines)
+    body = "\n".join(line if number in inside else f" {line}" for number, line in enumerate(lines, 1))
+    names = ",".join(f"{name}=None" for name in sorted(shared))
+    return f"async def {_BODY}({names}):\n{body}\n\n_finish(await {_BODY}())"
+
+
+def _lines_in_texts(module: ast.Module) -> set[int]:
+    """Lines that begin within a text, where a space more would change it."""
+    return {
+        number
+        for node in ast.walk(module)
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno
+        for number in range(node.lineno + 1, node.end_lineno + 1)
+    }
+
+
+def _shared_names(module: ast.Module, lines: list[str]) -> set[str]:
+    """What the script calls global is a variable of the coroutine around it: each such statement is rewritten
+    in its line. Returned are the names that nothing in the body binds by itself."""
+    found = [node for node in ast.walk(module) if isinstance(node, ast.Global)]
+    top = {id(node) for statement in module.body for node in _same_scope(statement)}
+    for node in sorted(found, key=lambda node: node.col_offset, reverse=True):
+        # Columns are counted in bytes.
+        line, start, word = lines[node.lineno - 1].encode(), node.col_offset, b"global"
+        instead = b"nonlocal"
+        if id(node) in top:
+            word, instead = line[start : node.end_col_offset], b"pass"
+        lines[node.lineno - 1] = (line[:start] + instead + line[start + len(word) :]).decode()
+    bound: set[str] = set()
+    for statement in module.body:
+        for node in _same_scope(statement):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()):
+                    bound.add(name)
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                    bound.add(name)
+                case _:
+                    pass
+    return {name for node in found for name in node.names} - bound
+
+
+def _same_scope(statement: ast.AST) -> list[ast.AST]:
+    """The statement and what is in it, without functions and classes within."""
+    found = [statement]
+    for node in found:
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            found += ast.iter_child_nodes(node)
+    return found

@@ -1,0 +1,121 @@
+"""The tools of a server, with what they work on: workspaces, commands behind the wall, sub-agents."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import structlog
+
+from holdfast.bus.interface import Bus
+from holdfast.config.sections import Config
+from holdfast.core.clock import Clock
+from holdfast.core.errors import HoldfastError
+from holdfast.core.ids import Ids, UserId, WorkspaceId
+from holdfast.core.workspaces import Workspace
+from holdfast.providers.registry import Registry as Providers
+from holdfast.store import workspaces as workspace_queries
+from holdfast.store.interface import Store
+from holdfast.tools.agents import agent_tools
+from holdfast.tools.commands import command_tools
+from holdfast.tools.contract import ToolError
+from holdfast.tools.family import AgentLimits, Family
+from holdfast.tools.files import file_tools
+from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
+from holdfast.tools.registry import Registry
+from holdfast.tools.search import search_tools
+from holdfast.tools.todo import TODO
+from holdfast.workspaces.cgroups import Cgroups
+from holdfast.workspaces.limits import Limits
+from holdfast.workspaces.probe import Probe, probe
+from holdfast.workspaces.processes import Processes
+from holdfast.workspaces.roots import Roots
+from holdfast.workspaces.seen import Seen
+from holdfast.workspaces.workspaces import Workspaces
+from holdfast.workspaces.worktrees import Worktrees
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toolbox:
+    tools: Registry
+    workspaces: Workspaces
+    worktrees: Worktrees
+    processes: Processes
+    probe: Probe
+
+
+@asynccontextmanager
+async def toolbox(
+    *,
+    config: Callable[[], Config],
+    store: Store,
+    bus: Bus,
+    providers: Providers,
+    clock: Clock,
+    ids: Ids,
+    environ: Mapping[str, str],
+) -> AsyncGenerator[Toolbox]:
+    """What a killed server left running is ended first; what runs at the end is ended then."""
+    data = config().server.data.resolve()
+    limits = Limits.of_machine()
+    cgroups = await asyncio.to_thread(Cgroups.find, data)
+    found = await asyncio.to_thread(lambda: probe(data, cgroups=cgroups, limits=limits))
+    for sentence in found.sentences:
+        log.info("wall", found=sentence)
+    processes = Processes(
+        data,
+        found.wall,
+        clock=clock,
+        ids=ids,
+        limits=limits,
+        cgroups=cgroups,
+        server_environment=environ,
+    )
+    try:
+        for entry in await processes.end_left_over():
+            log.warning("a command of a killed server was ended", process_id=entry.id, chat_id=entry.chat_id)
+        roots = Roots(data, config().workspaces.roots)
+
+        async def find(workspace_id: WorkspaceId, owner_id: UserId) -> Workspace | None:
+            return await store.read(workspace_queries.workspace(workspace_id, owner_id))
+
+        workspaces = Workspaces(roots, find)
+        family = Family(
+            store=store,
+            bus=bus,
+            clock=clock,
+            ids=ids,
+            limits=lambda: AgentLimits(
+                depth=config().limits.agent_depth, per_chat=config().limits.agents_per_chat
+            ),
+            check_model=lambda name: _check_model(providers, name),
+        )
+        yield Toolbox(
+            tools=Registry(
+                (
+                    ASK_USER,
+                    PROPOSE_PLAN,
+                    TODO,
+                    *file_tools(workspaces, Seen()),
+                    *search_tools(workspaces, shutil.which("rg")),
+                    *command_tools(processes, workspaces, clock, limits),
+                    *agent_tools(family),
+                )
+            ),
+            workspaces=workspaces,
+            worktrees=Worktrees(roots),
+            processes=processes,
+            probe=found,
+        )
+    finally:
+        await processes.close()
+
+
+def _check_model(providers: Providers, name: str) -> None:
+    try:
+        providers.require(name)
+    except HoldfastError as error:
+        raise ToolError(error.text) from None

@@ -1,0 +1,55 @@
+"""What a server looks after beside requests and chats: feeds of who lost access, commands of chats that are
+gone, directories that nobody needs any more."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from holdfast.core.errors import HoldfastError
+from holdfast.server.parts import Parts
+from holdfast.store import chats
+from holdfast.workspaces.upkeep import remove_orphans, remove_scratch
+
+log = structlog.get_logger(__name__)
+
+ACCESS_SECONDS = 2.0
+COMMANDS_SECONDS = 2.0
+DIRECTORIES_SECONDS = 600.0
+
+
+def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
+    """To be cancelled when the server stops."""
+    services, box = parts.services, parts.toolbox
+
+    async def cut_lost_feeds() -> None:
+        await services.feeds.cut_lost(services.access, services.hub)
+
+    async def end_commands() -> None:
+        """Of chats that were deleted."""
+        running = box.processes.chats()
+        if running:
+            there = {chat.id for chat in await services.store.read(chats.chats(tuple(running)))}
+            for gone in running - there:
+                await box.processes.end_chat(gone, remove=True)
+
+    async def remove_directories() -> None:
+        await remove_orphans(services.store, box.worktrees)
+        await remove_scratch(services.store, box.workspaces.roots)
+
+    own = 0 if parts.worker is None else 1
+    return [
+        asyncio.create_task(_every(ACCESS_SECONDS, cut_lost_feeds)),
+        asyncio.create_task(_every(COMMANDS_SECONDS, end_commands)),
+        asyncio.create_task(_every(DIRECTORIES_SECONDS, remove_directories)),
+        asyncio.create_task(parts.peers.count(services.store, own=own)),
+    ]
+
+
+async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await work()
+        except HoldfastError as error:
+            log.warning("upkeep put off", work=getattr(work, "__name__", ""), reason=error.text)

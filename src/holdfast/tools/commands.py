@@ -1,0 +1,305 @@
+"""Running commands in a chat's workspace: in the foreground with a time limit, or in the background, where
+they are looked at and signalled by id. Whatever happens to a call, its whole tree ends with it."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Protocol
+
+from msgspec import Meta
+
+from holdfast.core.clock import Clock
+from holdfast.core.errors import CannotRun, InvalidInput, NotFound
+from holdfast.core.parts import Outcome
+from holdfast.core.shapes import Json, encode_text
+from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
+from holdfast.tools.output import OUTPUT_LIMIT
+from holdfast.workspaces.cells import Order
+from holdfast.workspaces.excerpts import Excerpt, head_and_tail, stretch
+from holdfast.workspaces.limits import Limits
+from holdfast.workspaces.mounts import Place
+from holdfast.workspaces.paths import parse_path
+from holdfast.workspaces.processes import Processes
+from holdfast.workspaces.records import Entry
+
+# Of output in an answer, so that the answer as a whole is not cut once more.
+EXCERPT = 24_000
+# A single argument of a program can be little longer.
+COMMAND = 100_000
+# A command in the background that fails at once is told of at once.
+EARLY_SECONDS = 0.5
+SIGNALS = ("SIGTERM", "SIGINT", "SIGKILL", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGSTOP", "SIGCONT")
+
+
+class Places(Protocol):
+    """Where a chat's commands run. InvalidInput or NotFound: there is no such place, or no longer."""
+
+    async def place_of(self, context: Context, /) -> Place: ...
+
+
+class Execute(Input, frozen=True, kw_only=True):
+    command: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=COMMAND,
+            description="What to run, as one would type it into bash. Standard input is empty.",
+            examples=["python -m pytest -q tests/test_parser.py"],
+        ),
+    ]
+    timeout_seconds: Annotated[
+        int,
+        Meta(ge=1, le=3600, description="In the foreground: stopped after so many seconds.", examples=[120]),
+    ] = 30
+    background: Annotated[
+        bool,
+        Meta(description="Do not wait for the end: for servers and watchers. Answers with a process_id."),
+    ] = False
+    cwd: Annotated[
+        str, Meta(description="The directory to run in, relative to the workspace.", examples=["web"])
+    ] = "."
+
+
+ProcessRef = Annotated[
+    str, Meta(description="As execute or process_list gave it.", examples=["p-0c4be51f02"], max_length=64)
+]
+
+
+class ProcessOutput(Input, frozen=True, kw_only=True):
+    process_id: ProcessRef
+    start_byte: Annotated[
+        Annotated[int, Meta(ge=0, le=2**62)] | None,
+        Meta(description="Read from this byte on; without it: the beginning and the end."),
+    ] = None
+
+
+class ProcessList(Input, frozen=True, kw_only=True):
+    pass
+
+
+class ProcessSignal(Input, frozen=True, kw_only=True):
+    process_id: ProcessRef
+    signal: Annotated[
+        str | int,
+        Meta(
+            description=f"One of {', '.join(SIGNALS)}. SIGKILL ends it with everything it started.",
+            examples=["SIGTERM"],
+        ),
+    ]
+
+
+def command_tools(processes: Processes, places: Places, clock: Clock, limits: Limits) -> tuple[Tool, ...]:
+    commands = Commands(processes, places, clock, limits)
+    return (
+        Tool(
+            name="execute",
+            description=(
+                "Run a shell command in the workspace and answer with its exit code and output (when it is "
+                "long: its beginning and its end). Everything it started ends with it; for what must go on "
+                "running give background. /tmp and the home directory stay from one command to the next."
+            ),
+            input=Execute,
+            run=commands.execute,
+            effect="unsafe",
+            reach="command",
+            timeout_seconds=None,
+        ),
+        Tool(
+            name="process_output",
+            description="Read what a command of this chat has printed so far, running or ended.",
+            input=ProcessOutput,
+            run=commands.output,
+            effect="read",
+        ),
+        Tool(
+            name="process_list",
+            description="List the commands of this chat that are running or ended recently, with their ids.",
+            input=ProcessList,
+            run=commands.every,
+            effect="read",
+        ),
+        Tool(
+            name="process_signal",
+            description="Send a signal to a running command of this chat, as Ctrl-C does with SIGINT.",
+            input=ProcessSignal,
+            run=commands.send,
+            effect="unsafe",
+        ),
+    )
+
+
+class Commands:
+    def __init__(self, processes: Processes, places: Places, clock: Clock, limits: Limits) -> None:
+        self._processes = processes
+        self._places = places
+        self._clock = clock
+        self._limits = limits
+
+    async def execute(self, context: Context, asked: Execute) -> Answer:
+        order = await self._order(context, asked)
+        try:
+            process = await self._processes.start(order)
+        except CannotRun as error:
+            raise ToolError(error.text) from error
+        waiting = EARLY_SECONDS if asked.background else asked.timeout_seconds
+        try:
+            await asyncio.wait({process.ended}, timeout=waiting)
+            if not asked.background and not process.ended.done():
+                await self._processes.stop(process, "timed_out")
+        except asyncio.CancelledError:
+            # What it had printed is worth more than the news of the cancellation, which everybody has.
+            await self._processes.stop(process, "cancelled")
+        entry = process.entry
+        return await self._answer(entry, _outcome(entry, asked), self._note(entry, asked))
+
+    async def output(self, context: Context, asked: ProcessOutput) -> Answer:
+        entry = await self._find(context, asked.process_id)
+        look = head_and_tail if asked.start_byte is None else partial(stretch, asked.start_byte)
+        return await self._answer(entry, "succeeded", look=look)
+
+    async def every(self, context: Context, _: ProcessList) -> Answer:
+        entries = await self._processes.all_of(context.chat_id)
+        now = self._clock.now()
+        return Answer(
+            output={
+                "processes": [{**_state(entry, now), "command": entry.command[:200]} for entry in entries]
+            }
+        )
+
+    async def send(self, context: Context, asked: ProcessSignal) -> Answer:
+        number = _signal(asked.signal)
+        process = self._processes.running(context.chat_id, asked.process_id)
+        if process is None:
+            entry = await self._find(context, asked.process_id)
+            raise ToolError(f"{entry.id} has ended already; process_output has what it printed.")
+        await self._processes.send_signal(process, number)
+        await asyncio.wait({process.ended}, timeout=EARLY_SECONDS)
+        return Answer(output={"sent": number.name, **_state(process.entry, self._clock.now())})
+
+    async def _order(self, context: Context, asked: Execute) -> Order:
+        if "\0" in asked.command or not _encodable(asked.command):
+            raise ToolError(
+                "The command has a character that no program can be given. Write it to a file instead."
+            )
+        try:
+            place = await self._places.place_of(context)
+            cwd = _directory(place.root, asked.cwd)
+        except (InvalidInput, NotFound) as error:
+            raise ToolError(error.text) from error
+        return Order(
+            chat_id=context.chat_id,
+            place=place,
+            cwd=cwd,
+            command=asked.command,
+            background=asked.background,
+        )
+
+    async def _find(self, context: Context, process_id: str) -> Entry:
+        entry = await self._processes.find(context.chat_id, process_id)
+        if entry is None:
+            raise ToolError(
+                f"There is no process {process_id[:64]!r} in this chat. process_list names those there are; "
+                "the oldest ones are forgotten."
+            )
+        return entry
+
+    async def _answer(
+        self,
+        entry: Entry,
+        outcome: Outcome,
+        note: str = "",
+        look: Callable[[int, Path], Excerpt] = head_and_tail,
+    ) -> Answer:
+        """With as much output as leaves the answer whole: text grows when it is written as JSON."""
+        limit = EXCERPT
+        while True:
+            excerpt = await self._processes.look(entry, partial(look, limit))
+            output = self._described(entry, excerpt, note)
+            size = len(encode_text(output))
+            if size <= OUTPUT_LIMIT or limit < 1000:
+                return Answer(output=output, outcome=outcome)
+            limit = limit * OUTPUT_LIMIT // size * 9 // 10
+
+    def _described(self, entry: Entry, excerpt: Excerpt, note: str) -> dict[str, Json]:
+        described: dict[str, Json] = {**_state(entry, self._clock.now()), "output": excerpt.text}
+        if (start := excerpt.left_out_from) is not None:
+            note = f"{note} There is more: process_output with start_byte {start} reads on.".lstrip()
+        if note:
+            described["note"] = note
+        return described
+
+    def _note(self, entry: Entry, asked: Execute) -> str:
+        match entry.end:
+            case None if asked.background:
+                return "It goes on running. process_output reads what it prints, process_signal ends it."
+            case None:
+                return "It did not end when it was killed; process_signal may try again."
+            case end if end.out_of_memory:
+                return f"Something of it was killed: it took more than {self._limits.memory_mib} MiB."
+            case end if end.how == "timed_out":
+                return (
+                    f"It did not end within {asked.timeout_seconds} s and was stopped with everything it "
+                    "started. Give a larger timeout_seconds, or run it in the background."
+                )
+            case end if end.how == "cancelled":
+                return "It was cancelled and stopped with everything it started."
+            case _:
+                return ""
+
+
+def _state(entry: Entry, now: datetime) -> dict[str, Json]:
+    end = entry.end
+    state: dict[str, Json] = {"process_id": entry.id, "status": "running" if end is None else end.how}
+    if end is not None and end.exit_code is not None:
+        state["exit_code"] = end.exit_code
+        if (name := _signal_name(end.exit_code)) is not None:
+            state["signal"] = name
+    state["seconds"] = round(((end.at if end is not None else now) - entry.started_at).total_seconds(), 1)
+    return state
+
+
+def _outcome(entry: Entry, asked: Execute) -> Outcome:
+    match entry.end:
+        case None:
+            return "succeeded" if asked.background else "failed"
+        case end if end.how == "cancelled":
+            return "cancelled"
+        case end:
+            return "succeeded" if end.how == "exited" and end.exit_code == 0 else "failed"
+
+
+def _signal_name(exit_code: int) -> str | None:
+    try:
+        return signal.Signals(exit_code - 128).name
+    except ValueError:
+        return None
+
+
+def _signal(asked: str | int) -> signal.Signals:
+    text = str(asked).strip().upper()
+    names = {name: signal.Signals[name] for name in SIGNALS}
+    for name, number in names.items():
+        if text in (name, name.removeprefix("SIG"), str(int(number))):
+            return number
+    raise ToolError(f"{str(asked)[:40]!r} is no signal that can be sent. Use one of {', '.join(SIGNALS)}.")
+
+
+def _directory(root: Path, cwd: str) -> Path:
+    root = root.resolve()
+    directory = root.joinpath(*parse_path(cwd, (str(root),))).resolve()
+    if not directory.is_relative_to(root):
+        raise InvalidInput(f"{cwd!r} leads out of the workspace. Give a directory inside of it.")
+    if not directory.is_dir():
+        raise InvalidInput(f"There is no directory {cwd!r} in the workspace; list shows what there is.")
+    return directory
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

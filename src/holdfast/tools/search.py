@@ -1,0 +1,159 @@
+"""Tools that find things in the workspace: files by name, lines by pattern, skills by what they are for. They
+change nothing."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from msgspec import Meta
+
+from holdfast.core.errors import HoldfastError
+from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
+from holdfast.workspaces.beneath import Root
+from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.scan import Request
+from holdfast.workspaces.search import SEARCH_SECONDS, Results, search
+from holdfast.workspaces.skills import read_skill
+from holdfast.workspaces.workspaces import Workspaces
+
+MATCHES = 300
+NAMES = 500
+MAX_CONTEXT = 20
+# The search minds its own time; this is for what comes before and after.
+_PATIENCE_SECONDS = SEARCH_SECONDS + 40
+
+Where = Annotated[
+    str, Meta(description="A directory to search; without it, the workspace.", examples=["src"])
+]
+
+
+class Glob(Input, frozen=True, kw_only=True):
+    pattern: Annotated[
+        str,
+        Meta(
+            description="*, ?, [abc], {a,b}, ** for any directories. Without / it is for names at any depth.",
+            examples=["src/**/*.{ts,tsx}"],
+        ),
+    ]
+    path: Where = "."
+
+
+class Grep(Input, frozen=True, kw_only=True):
+    pattern: Annotated[
+        str,
+        Meta(
+            description=(
+                "A regular expression in RE2 syntax, for single lines; (?i) ignores case. There is no "
+                "lookahead, lookbehind or backreference."
+            ),
+            examples=[r"def \w+_file\("],
+        ),
+    ]
+    path: Annotated[
+        str, Meta(description="A directory or a file; without it, the workspace.", examples=["src"])
+    ] = "."
+    glob: Annotated[
+        str | None, Meta(description="Only files whose path matches, as in glob.", examples=["*.py"])
+    ] = None
+    context: Annotated[
+        int, Meta(ge=0, le=MAX_CONTEXT, description="Lines to show before and after each match.")
+    ] = 0
+
+
+class ReadSkill(Input, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(description="As the list of skills has it.", examples=["release-notes"])]
+
+
+def search_tools(workspaces: Workspaces, ripgrep: str | None) -> tuple[Tool, ...]:
+    """`ripgrep` is where the program is, if it is there: it only makes searches quicker."""
+    searches = Searches(workspaces, ripgrep)
+    return (
+        Tool(
+            name="glob",
+            description=(
+                "Find files by name. Answers with paths, one a line, in order. What .gitignore names is "
+                "left out; list shows it."
+            ),
+            input=Glob,
+            run=searches.glob,
+            effect="read",
+            reach="workspace",
+            timeout_seconds=_PATIENCE_SECONDS,
+        ),
+        Tool(
+            name="grep",
+            description=(
+                "Search lines of text files. Answers with path:line:text, with - instead of : for context. "
+                "What .gitignore names is left out, and so are binary files."
+            ),
+            input=Grep,
+            run=searches.grep,
+            effect="read",
+            reach="workspace",
+            timeout_seconds=_PATIENCE_SECONDS,
+        ),
+        Tool(
+            name="read_skill",
+            description="Read a skill of the workspace: what to do for one kind of task. Read it first.",
+            input=ReadSkill,
+            run=searches.read_skill,
+            effect="read",
+            reach="workspace",
+        ),
+    )
+
+
+class Searches:
+    def __init__(self, workspaces: Workspaces, ripgrep: str | None) -> None:
+        self._workspaces = workspaces
+        self._ripgrep = ripgrep
+
+    async def glob(self, context: Context, given: Glob) -> Answer:
+        async def find(root: Root) -> str:
+            request = Request(
+                parts=root.parse(given.path),
+                glob=given.pattern,
+                pattern=None,
+                limit=NAMES,
+                ripgrep=self._ripgrep,
+            )
+            return _told(
+                await search(root, request), "No file matches. Files that .gitignore names are not searched."
+            )
+
+        return await self._do(context, find)
+
+    async def grep(self, context: Context, given: Grep) -> Answer:
+        async def find(root: Root) -> str:
+            request = Request(
+                parts=root.parse(given.path),
+                glob=given.glob,
+                pattern=given.pattern,
+                context=given.context,
+                limit=MATCHES,
+                ripgrep=self._ripgrep,
+            )
+            return _told(await search(root, request), "No line matches.")
+
+        return await self._do(context, find)
+
+    async def read_skill(self, context: Context, given: ReadSkill) -> Answer:
+        async def read(root: Root) -> str:
+            skill, text = await blocking(lambda: read_skill(root, given.name))
+            return f"[skill {skill.name}; its other files are in {skill.folder}]\n{text}"
+
+        return await self._do(context, read)
+
+    async def _do(self, context: Context, what: Callable[[Root], Awaitable[str]]) -> Answer:
+        try:
+            return Answer(output=await what(await self._workspaces.root_of(context)))
+        except HoldfastError as error:
+            raise ToolError(error.text) from error
+
+
+def _told(results: Results, nothing: str) -> str:
+    lines = list(results.lines)
+    if not lines and results.note is None:
+        return f"[{nothing}]"
+    if results.note is not None:
+        lines.append(f"[{results.note}]")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Where tools work: directories, the files in them, searching them, and the commands that run there."""

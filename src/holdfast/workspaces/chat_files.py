@@ -1,0 +1,217 @@
+"""What a chat's calls do with files: the file operations, joined with what the chat has seen before and with
+what a repeated call may do. Blocking; every answer and every error is a sentence for a model."""
+
+import os
+from collections.abc import Sequence
+
+from holdfast.core.errors import InvalidInput, NotFound, WrongState
+from holdfast.core.ids import ChatId
+from holdfast.core.shapes import Record
+from holdfast.workspaces.beneath import Root, Tree
+from holdfast.workspaces.diffs import DIFF_CHARACTERS, unified_diff
+from holdfast.workspaces.edits import MAX_EDITS, Edit, Refusal, apply_edits
+from holdfast.workspaces.files import (
+    Before,
+    Entry,
+    Replacement,
+    delete_file,
+    list_directory,
+    replace_files,
+    write_file,
+)
+from holdfast.workspaces.fitting import fitting
+from holdfast.workspaces.paths import Parts, shown, shown_path
+from holdfast.workspaces.reading import WHOLE_BYTES, fingerprint_of, read_lines, read_whole, text_of
+from holdfast.workspaces.seen import Seen
+from holdfast.workspaces.texts import decode, encode, printable
+
+# Of each, descriptors are held until all are written.
+MAX_FILES = 100
+
+_Edits = Sequence[tuple[str, Edit]]
+
+
+class Done(Record, frozen=True, kw_only=True):
+    text: str
+    diff: str | None = None
+
+
+class ChatFiles:
+    """`repeated`: the call may have been run before, by a server that died."""
+
+    def __init__(self, root: Root, seen: Seen, chat_id: ChatId, *, repeated: bool) -> None:
+        self._root = root
+        self._seen = seen
+        self._chat_id = chat_id
+        self._repeated = repeated
+
+    def read(self, path: str, first: int | None, last: int | None) -> Done:
+        parts = self._root.parse(path)
+        with self._root.open() as tree:
+            excerpt = read_lines(tree, parts, first, last)
+        self._note(parts, excerpt.fingerprint)
+        if not excerpt.notes:
+            return Done(text=excerpt.text)
+        start = "" if not excerpt.text or excerpt.text.endswith("\n") else "\n"
+        return Done(text=f"{excerpt.text}{start}[{'; '.join(excerpt.notes)}]")
+
+    def look(self, path: str) -> Done:
+        parts = self._root.parse(path)
+        with self._root.open() as tree:
+            entries, count = list_directory(tree, parts)
+        if not count:
+            return Done(text=f"[{shown_path(parts)} is empty]")
+        lines = [_line(entry) for entry in entries]
+        lines = lines[: fitting(lines)]
+        if count > len(lines):
+            lines.append(f"[{count - len(lines)} more entries; use glob to find what you are looking for]")
+        return Done(text="\n".join(lines))
+
+    def write(self, path: str, content: str) -> Done:
+        parts = self._root.parse(path)
+        data = _encoded(content)
+        with self._root.open() as tree, tree.locked():
+            before = write_file(tree, parts, data, lambda before: self._check_write(parts, before))
+            self._note(parts, fingerprint_of(data))
+        where = shown_path(parts)
+        if before is None:
+            return Done(text=f"Wrote {where}, a new file.", diff=_diff(parts, None, data))
+        if before.data == data:
+            return Done(text=f"{where} holds exactly this already.")
+        return Done(text=f"Wrote {where}.", diff=_diff(parts, before, data))
+
+    def delete(self, path: str) -> Done:
+        parts = self._root.parse(path)
+        try:
+            with self._root.open() as tree, tree.locked():
+                before = delete_file(tree, parts, lambda before: self._check_delete(parts, before))
+                self._seen.forget(self._chat_id, self._root, parts)
+        except NotFound:
+            if not self._repeated:
+                raise
+            return Done(
+                text=f"{shown_path(parts)} is not there any more: the call did it before it was cut off."
+            )
+        return Done(text=f"Deleted {shown_path(parts)}.", diff=_diff(parts, before, None))
+
+    def edit(self, edits: _Edits) -> Done:
+        if not edits:
+            raise InvalidInput("There is no edit in this call. Give at least one.")
+        if len(edits) > MAX_EDITS:
+            raise InvalidInput(
+                f"{len(edits)} edits are more than the {MAX_EDITS} of one call. Make several calls."
+            )
+        numbered: dict[Parts, list[tuple[int, Edit]]] = {}
+        for number, (path, edit) in enumerate(edits, 1):
+            numbered.setdefault(self._root.parse(path), []).append((number, edit))
+        if len(numbered) > MAX_FILES:
+            raise InvalidInput(
+                f"{len(numbered)} files are more than the {MAX_FILES} of one call. Make several."
+            )
+        with self._root.open() as tree, tree.locked():
+            changes = self._edited(tree, numbered)
+            replace_files(tree, [change for change, _ in changes])
+            for change, _ in changes:
+                self._note(change.parts, fingerprint_of(change.after))
+        names = ", ".join(shown_path(change.parts) for change, _ in changes)
+        notes = [note for _, told in changes for note in told]
+        return Done(text="\n".join([f"Edited {names}.", *notes]), diff=_diffs(changes))
+
+    def _edited(
+        self, tree: Tree, numbered: dict[Parts, list[tuple[int, Edit]]]
+    ) -> list[tuple[Replacement, list[str]]]:
+        """What the files shall become, and what is to be said about it. Nothing is written."""
+        changes: list[tuple[Replacement, list[str]]] = []
+        files: dict[tuple[int, int], Parts] = {}
+        for parts, group in numbered.items():
+            with tree.place(parts) as place:
+                data = read_whole(place, parts)
+                info = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
+            other = files.setdefault((info.st_dev, info.st_ino), parts)
+            if other != parts:
+                raise InvalidInput(
+                    f"{shown_path(parts)} and {shown_path(other)} are the same file. Use one name for all "
+                    "its edits."
+                )
+            self._seen.check(self._chat_id, self._root, parts, fingerprint_of(data))
+            text = text_of(data, parts)
+            answer = apply_edits(text.text, [edit for _, edit in group])
+            if isinstance(answer, Refusal):
+                raise _refused(parts, group[answer.edit][0], answer)
+            after = encode(answer.text, text.encoding)
+            notes = [f"{shown_path(parts)}, {note}" for note in answer.notes]
+            change = Replacement(parts=parts, before=data, after=after, lines=answer.changes)
+            changes.append((change, notes))
+        return changes
+
+    def _note(self, parts: Parts, fingerprint: str) -> None:
+        self._seen.note(self._chat_id, self._root, parts, fingerprint)
+
+    def _check_write(self, parts: Parts, before: Before | None) -> None:
+        if self._repeated and before is not None:
+            raise _cut_off(parts, "holds something else than it was to write")
+        self._seen.check(self._chat_id, self._root, parts, None if before is None else before.fingerprint)
+
+    def _check_delete(self, parts: Parts, before: Before | None) -> None:
+        if self._repeated:
+            raise _cut_off(parts, "is there")
+        if before is not None:
+            self._seen.check(self._chat_id, self._root, parts, before.fingerprint)
+
+
+def _encoded(content: str) -> bytes:
+    data = content.encode("utf-8", "replace")
+    if len(data) > WHOLE_BYTES:
+        raise InvalidInput(
+            f"The content has {len(data)} bytes, more than the {WHOLE_BYTES // 2**20} MiB of one call. "
+            "Write it with a command, or in several files."
+        )
+    return data
+
+
+def _cut_off(parts: Parts, state: str) -> WrongState:
+    return WrongState(
+        f"The server stopped while this call ran, and it was run again. {shown_path(parts)} {state}: the "
+        "call did not get so far, or somebody was there since. Nothing was done now. Look at it, and call "
+        "again if it is right."
+    )
+
+
+def _refused(parts: Parts, number: int, refusal: Refusal) -> InvalidInput:
+    return InvalidInput(f"Edit {number} ({shown_path(parts)}): {refusal.text}\nNo file was changed.")
+
+
+def _diffs(changes: Sequence[tuple[Replacement, list[str]]]) -> str:
+    diff = ""
+    for change, _ in changes:
+        room = max(0, DIFF_CHARACTERS - len(diff))
+        old, new = _text(change.before), _text(change.after)
+        assert old is not None
+        assert new is not None
+        diff += unified_diff(shown_path(change.parts), old, new, room, change.lines)
+    return diff
+
+
+def _diff(parts: Parts, before: Before | None, after: bytes | None) -> str | None:
+    """None: one of the two is no text, or too long to be compared."""
+    old, new = _text(before.data if before else b""), _text(after or b"")
+    if old is None or new is None:
+        return None
+    return unified_diff(shown_path(parts), None if before is None else old, None if after is None else new)
+
+
+def _text(data: bytes | None) -> str | None:
+    text = None if data is None else decode(data)
+    return None if text is None else printable(text.text)
+
+
+def _line(entry: Entry) -> str:
+    match entry.kind:
+        case "a directory":
+            return f"{shown(entry.name)}/"
+        case "a symbolic link":
+            return f"{shown(entry.name)} -> {entry.target}"
+        case "a file":
+            return shown(entry.name)
+        case kind:
+            return f"{shown(entry.name)} ({kind})"

@@ -1,0 +1,177 @@
+"""The process that searches: it is given a directory as a descriptor and a request on standard input, and
+says what it finds line by line. A process of its own, so that the server's loop never waits for it and
+cancelling is a kill. It ends when whoever started it is gone."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import msgspec
+
+from holdfast.core.errors import HoldfastError
+from holdfast.core.shapes import Record, encode
+from holdfast.workspaces.beneath import Tree
+from holdfast.workspaces.globs import Matches, compile_glob
+from holdfast.workspaces.openat2 import kernel_open
+from holdfast.workspaces.paths import Parts, join, shown
+from holdfast.workspaces.patterns import compile_pattern
+from holdfast.workspaces.reading import open_file
+from holdfast.workspaces.ripgrep import arguments, names, present, rules_above
+from holdfast.workspaces.scanning import scan
+from holdfast.workspaces.walking import File, walk
+
+# A pattern that is slow to prepare, or slow on a file, is given up: the alarm ends the process.
+FILE_SECONDS = 4.0
+
+
+class Request(Record, frozen=True, kw_only=True):
+    """`pattern` None: the names of files, else lines in them."""
+
+    parts: Parts
+    glob: str | None
+    pattern: str | None
+    context: int = 0
+    limit: int
+    ripgrep: str | None = None
+
+
+class Found(Record, frozen=True, kw_only=True, tag_field="type", tag="found"):
+    text: str
+
+
+class Ended(Record, frozen=True, kw_only=True, tag_field="type", tag="ended"):
+    """`more`: there would have been more to find."""
+
+    more: bool
+
+
+class Refused(Record, frozen=True, kw_only=True, tag_field="type", tag="refused"):
+    code: Literal["invalid_input", "not_found"]
+    text: str
+
+
+Event = Found | Ended | Refused
+
+
+def answer(tree: Tree, request: Request, alarm: Callable[[float], object]) -> Iterator[Event]:
+    """What is found, in the order of the paths, then how it ended."""
+    try:
+        count = 0
+        for text, counts in _lines(tree, request, alarm):
+            if count == request.limit and counts:
+                yield Ended(more=True)
+                return
+            count += counts
+            yield Found(text=text)
+        yield Ended(more=False)
+    except HoldfastError as error:
+        yield Refused(code="not_found" if error.code == "not_found" else "invalid_input", text=error.text)
+
+
+def _lines(tree: Tree, request: Request, alarm: Callable[[float], object]) -> Iterator[tuple[str, bool]]:
+    """Lines to show, and whether each is one of those that are counted."""
+    wanted = compile_glob(request.glob) if request.glob else None
+    if request.pattern is None:
+        for file in _files(tree, request, wanted):
+            yield shown(join((*request.parts, file.path))), True
+        return
+    alarm(FILE_SECONDS)
+    pattern = compile_pattern(request.pattern)
+    before: tuple[str, int] | None = None
+    for path, descriptor in _opened(tree, request, wanted):
+        alarm(FILE_SECONDS)
+        try:
+            for line in scan(descriptor, pattern, request.context):
+                if request.context and before is not None and before != (path, line.number - 1):
+                    yield "--", False
+                mark = ":" if line.matches else "-"
+                yield f"{path}{mark}{line.number}{mark}{line.text}", line.matches
+                before = (path, line.number)
+        except OSError:
+            continue  # a file that cannot be read is left out, as ripgrep does
+        finally:
+            os.close(descriptor)
+    alarm(0)
+
+
+def _opened(tree: Tree, request: Request, wanted: Matches | None) -> Iterator[tuple[str, int]]:
+    """The files to look into, opened, with their paths as they are shown."""
+    if request.parts and _is_file(tree, request.parts):
+        with tree.place(request.parts) as place, open_file(place, request.parts) as descriptor:
+            yield shown(join(request.parts)), os.dup(descriptor)
+        return
+    for file in _files(tree, request, wanted):
+        try:
+            descriptor = file.open()
+        except OSError:
+            continue
+        yield shown(join((*request.parts, file.path))), descriptor
+
+
+def _is_file(tree: Tree, parts: Parts) -> bool:
+    try:
+        os.close(tree.open_directory(parts))
+    except NotADirectoryError:
+        return True
+    except OSError:
+        pass  # looking into it will tell why
+    return False
+
+
+def _files(tree: Tree, request: Request, wanted: Matches | None) -> Iterator[File]:
+    with tree.directory(request.parts) as start:
+        found = _candidates(start, request)
+        if found is None:
+            files = walk(start, rules_above(tree, request.parts), "/".join(request.parts))
+        else:
+            files = present(tree, request.parts, found)
+        for file in files:
+            if wanted is None or wanted(file.path):
+                yield file
+
+
+def _candidates(start: int, request: Request) -> list[str] | None:
+    """Where ripgrep finds the pattern; None: everything has to be looked at."""
+    if request.ripgrep is None or request.pattern is None:
+        return None
+    if (command := arguments(request.ripgrep, request.pattern, request.glob)) is None:
+        return None
+    os.fchdir(start)
+    try:
+        told = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            check=False,
+        )
+    except OSError:
+        return None
+    return names(told.returncode, told.stdout)
+
+
+def _watch() -> None:
+    """Whoever started this is gone when the pipe ends; then everything here ends, ripgrep too."""
+    sys.stdin.buffer.read()
+    os.killpg(0, signal.SIGKILL)
+
+
+def main() -> None:
+    request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
+    threading.Thread(target=_watch, daemon=True).start()
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    tree = Tree(int(sys.argv[1]), kernel_open())
+    out = sys.stdout.buffer
+    for event in answer(tree, request, lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)):
+        out.write(encode(event) + b"\n")
+        out.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

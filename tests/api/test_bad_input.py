@@ -1,0 +1,397 @@
+"""Input that makes no sense: refused with a stable code, nothing changed, the server unharmed (the B rows of
+the API that are about what is asked; `test_limits` has those about how)."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from holdfast.api.app import document
+from tests.api.serving import Answer, Client, Serving
+from tests.api.strain import bounded
+from tests.api.wire import exchange, request
+
+JSON = {"Content-Type": "application/json"}
+BAD_BODIES: dict[str, tuple[bytes, dict[str, str]]] = {
+    "nothing": (b"", JSON),
+    "null": (b"null", JSON),
+    "a list": (b"[]", JSON),
+    "a text": (b'"x"', JSON),
+    "a number": (b"5", JSON),
+    "cut off": (b'{"content": "hel', JSON),
+    "not JSON": (b"content=hello", JSON),
+    "not UTF-8": (b'{"content": "\xff\xfe"}', JSON),
+    "another type": (b'{"content": "hello"}', {"Content-Type": "text/plain"}),
+    "a form": (b"content=hello", {"Content-Type": "application/x-www-form-urlencoded"}),
+    "no type": (b'{"content": "hello"}', {"Content-Type": ""}),
+}
+
+
+def clearly_refused(answer: Answer, about: object = None) -> None:
+    assert 400 <= answer.status < 500, (about, answer)
+    assert answer.json["code"] == answer.code, about
+    assert answer.json["status"] == answer.status
+    assert b"Traceback" not in answer.body
+
+
+class Operations:
+    """Every route and method of the OpenAPI document, with the ids of things that exist."""
+
+    def __init__(self, server: Serving, ids: dict[str, str]) -> None:
+        self._paths: dict[str, dict[str, Any]] = document(server.parts.services)["paths"]
+        self._ids = ids
+
+    def __iter__(self) -> Iterator[tuple[str, str, bool]]:
+        """The method, the path, and whether it takes a body. What deletes comes last."""
+        found = [
+            (method.upper(), path.format(**self._ids), "requestBody" in operation)
+            for path, item in self._paths.items()
+            for method, operation in item.items()
+            if method in ("get", "post", "put", "patch", "delete")
+        ]
+        return iter(sorted(found, key=lambda one: one[0] == "DELETE"))
+
+
+async def _a_chat_and_all(admin: Client) -> dict[str, str]:
+    chat = await admin.start_chat('call: todo {"items": []}\nsay: hi')
+    await admin.until_settled(chat["id"])
+    messages = await admin.messages(chat["id"])
+    agent = await admin.post("agents", {"name": "mine"})
+    me = await admin.get("session")
+    token = await admin.post("tokens", {"name": "spare", "scopes": ["chats:read"]})
+    return {
+        "chat_id": chat["id"],
+        "message_id": messages[0]["id"],
+        "call_id": messages[1]["parts"][0]["call_id"],
+        "item_id": messages[0]["id"],
+        "span_id": "turn-1",
+        "agent_id": agent.json["id"],
+        "user_id": me.json["user"]["id"],
+        "token_id": token.json["token"]["id"],
+        "name": "nothing",
+    }
+
+
+async def test_every_route_refuses_bodies_that_are_none(admin: Client, server: Serving) -> None:
+    """B-001."""
+    ids = await _a_chat_and_all(admin)
+    before = await admin.chat(ids["chat_id"])
+    operations = list(Operations(server, ids))
+    assert sum(takes for _, _, takes in operations) > 10
+    for method, path, takes_body in operations:
+        if not takes_body:
+            continue
+        for name, (body, headers) in BAD_BODIES.items():
+            answer = await admin.request(method, path, raw=body, headers=headers)
+            clearly_refused(answer, (method, path, name))
+        empty = await admin.request(method, path, {})
+        assert empty.status < 500, (method, path, empty)
+    after = await admin.chat(ids["chat_id"])
+    assert (after["version"], after["title"]) == (before["version"], before["title"])
+    assert (await server.nobody.get("/healthz")).status == 200
+
+
+async def test_routes_without_a_body_do_not_mind_one(admin: Client, server: Serving) -> None:
+    ids = await _a_chat_and_all(admin)
+    for method, path, takes_body in Operations(server, ids):
+        if takes_body or path.endswith(("/feed", "/session")):
+            continue
+        for name, (body, headers) in BAD_BODIES.items():
+            answer = await admin.request(method, path, raw=body, headers=headers)
+            assert answer.status < 500, (method, path, name, answer)
+
+
+def _deep(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+MANY_KEYS = b"{" + b",".join(b'"%x":1' % number for number in range(300_000)) + b"}"
+STRANGE_JSON: dict[str, bytes] = {
+    "nested 100 000 deep": _deep(100_000),
+    "nested 500 deep": _deep(500),
+    "objects 100 000 deep": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "NaN": b"NaN",
+    "Infinity": b"-Infinity",
+    "an integer of 401 digits": b"1" + b"0" * 400,
+    "an integer of a million digits": b"1" * 1_000_000,
+    "an integer above 64 bits": b"18446744073709551617",
+    "a float without end": b"1e999999",
+    "a lone surrogate": rb'"\ud800"',
+    "half a pair": rb'"\udc00 x"',
+    "300 000 keys": MANY_KEYS,
+}
+
+
+async def test_json_that_nobody_could_carry(admin: Client) -> None:
+    """B-002, wherever any JSON is taken."""
+    places = {
+        ("PATCH", "settings"): b'{"theme": %b}',
+        ("PATCH", "settings/server"): b'{"theme": %b}',
+        ("POST", "chats"): b'{"content": "hi", "client_tools": [{"name": "t", "description": "", '
+        b'"input_schema": {"type": "object", "x": %b}}]}',
+        ("PUT", "model-configs/odd"): b'{"provider": "demo", "model": "demo", "provider_options": {"x": %b}}',
+    }
+    async with bounded(memory_mib=128):
+        for (method, path), around in places.items():
+            for name, strange in STRANGE_JSON.items():
+                answer = await admin.request(method, path, raw=around % strange, headers=JSON)
+                clearly_refused(answer, (path, name))
+    whole = await admin.patch("settings", raw=MANY_KEYS, headers=JSON)
+    clearly_refused(whole)
+
+
+UNREADABLE = (
+    "",
+    " ",
+    "\n\t\r ",
+    "\u200b\u200c\u200d\ufeff",
+    "\u2060\u00ad\u180e",
+    "\u202e\u202d",
+    "\u3164",
+)
+
+
+async def test_messages_without_anything_to_read(admin: Client) -> None:
+    """B-005."""
+    chat = await admin.start_chat("say: hi")
+    await admin.until_settled(chat["id"])
+    asked = (await admin.messages(chat["id"]))[0]
+    for text in UNREADABLE:
+        for content in (text, [{"type": "text", "text": text}]):
+            for answer in (
+                await admin.post("chats", {"content": content}),
+                await admin.post(f"chats/{chat['id']}/messages", {"content": content}),
+                await admin.patch(f"chats/{chat['id']}/messages/{asked['id']}", {"content": content}),
+            ):
+                assert (answer.status, answer.code) == (422, "invalid_input"), ascii(content)
+    assert len(await admin.messages(chat["id"])) == 2
+
+
+async def test_messages_of_odd_characters_are_kept(admin: Client) -> None:
+    """The same on both databases; what one of them could not store is replaced, visibly."""
+    odd = {
+        "a\0b": "a\ufffdb",
+        "\u202eright to left\u202c": "\u202eright to left\u202c",
+        "zalgo " + "\u0301\u0316" * 1000: "zalgo " + "\u0301\u0316" * 1000,
+        "\U0001f600 \U000e0041": "\U0001f600 \U000e0041",
+        "\x1b[31mred\x07": "\x1b[31mred\x07",
+    }
+    for sent, stored in odd.items():
+        chat = await admin.start_chat(sent, title=sent[:100])
+        await admin.until_settled(chat["id"])
+        first = (await admin.messages(chat["id"]))[0]
+        assert first["parts"] == [{"type": "text", "text": stored}]
+        exported = await admin.get(f"chats/{chat['id']}/export?format=html")
+        assert b"\0" not in exported.body
+
+
+async def test_a_message_of_a_million_marks(admin: Client) -> None:
+    """It is stored, and looked at for the search, without anybody noticing."""
+    marks = "\u0301\u0316" * 500_000
+    async with bounded(memory_mib=96):
+        chat = await admin.start_chat("x" + marks)
+        await admin.until_settled(chat["id"])
+        async with asyncio.timeout(40):
+            while not (await admin.get("chats?q=x ")).json["items"]:
+                await asyncio.sleep(0.05)
+    large = await admin.post("chats", {"content": "x" * 10_000_000})
+    assert (large.status, large.code) == (413, "too_large")
+
+
+ODD_IDS = (
+    "%2e%2e%2f",
+    "..%2f..%2fetc%2fpasswd",
+    "0",
+    "-1",
+    str(2**63),
+    "00000000-0000-0000-0000-000000000000",
+    "6f1c1f0e-8f0a-4b52-9f43-54f1d0ac2b6e",
+    "%20",
+    "null",
+    "%00",
+    "%ff",
+    "\u0661\u0662\u0663",
+    "x" * 5000,
+    "'%20OR%201=1--",
+)
+
+
+async def test_ids_that_are_none(admin: Client, server: Serving) -> None:
+    """B-006: in every place of every path."""
+    ids = await _a_chat_and_all(admin)
+    mangled = (ids["chat_id"].upper(), ids["chat_id"] + "%20", "%20" + ids["chat_id"], ids["chat_id"][:-1])
+    for path in document(server.parts.services)["paths"]:
+        for name in re.findall(r"\{(\w+)\}", path):
+            # Providers and models have names, which may be nearly anything.
+            for odd in (*ODD_IDS, *mangled) if name != "name" else ():
+                filled = path.format(**(ids | {name: odd}))
+                answer = await admin.get(filled)
+                assert answer.status in (404, 405, 422), (filled, answer)
+
+
+async def test_paths_that_climb_lead_nowhere(server: Serving) -> None:
+    """Clients tidy such paths up before they send them, so these are sent as bytes."""
+    headers = [f"Authorization: Bearer {server.admin.token}", "Connection: close"]
+    for path in (
+        "/api/v1/chats/..",
+        "/api/v1/chats/%2e%2e",
+        "/api/v1/chats/../models",
+        "/api/v1/chats/%2e%2e/models",
+        "/api/v1//chats",
+        "//api/v1/chats",
+        "/api/v1/./chats",
+        "/assets/../../api/app.py",
+        "/assets/%2e%2e%2f%2e%2e%2fapi%2fapp.py",
+        "/assets/%2fetc%2fpasswd",
+        "//docs",
+        "/%2fdocs",
+        "//api/openapi.json",
+        "/%2fapi/openapi.json",
+        "/%00",
+    ):
+        answer = await exchange(server.address, request("GET", path, headers=headers))
+        assert answer.status in (400, 404), (path, answer)
+        stranger = await exchange(server.address, request("GET", path, headers=headers[1:]))
+        assert stranger.status in (400, 401, 404), (path, stranger)
+
+
+async def test_pages_that_are_none(admin: Client, server: Serving) -> None:
+    """B-007."""
+    mine = await admin.start_chat("say: hi")
+    other = await (await server.member()).start_chat("say: hi")
+    lists = ("chats", f"chats/{mine['id']}/messages", "tokens", "users", "audit", "agents")
+    for path in lists:
+        for limit in ("0", "-1", "1000000000", "x", "1.5", "", "%00", str(10**30)):
+            answer = await admin.get(f"{path}?limit={limit}")
+            assert (answer.status, answer.code) == (422, "invalid_input"), (path, limit)
+        for cursor in (
+            "x",
+            "%00",
+            "null",
+            "1.2.3",
+            "A" * 1000,
+            "after.",
+            "before.x",
+            f"after.{other['id']}x",
+        ):
+            answer = await admin.get(f"{path}?cursor={cursor}")
+            assert answer.status == 422, (path, cursor, answer)
+    for query in ("sort=title", "order=desc", "limit=1&limit=2"):
+        assert (await admin.get(f"chats?{query}")).status in (200, 422)
+
+
+async def test_a_cursor_of_somebody_else_is_harmless(admin: Client, server: Serving) -> None:
+    member = await server.member()
+    for client in (admin, member):
+        for _ in range(2):
+            await client.until_settled((await client.start_chat("say: hi"))["id"])
+    cursor = (await member.get("chats?limit=1")).json["next_cursor"]
+    own = {chat["id"] for chat in (await admin.get("chats")).json["items"]}
+    answer = await admin.get(f"chats?limit=50&cursor={cursor}")
+    assert answer.status == 422 or {chat["id"] for chat in answer.json["items"]} <= own
+    tampered = cursor[:-2] + ("AA" if not cursor.endswith("AA") else "BB")
+    assert (await admin.get(f"chats?cursor={tampered}")).status in (200, 422)
+
+
+async def test_ids_are_never_the_clients_choice(admin: Client) -> None:
+    """B-012."""
+    mine = await admin.start_chat("say: hi")
+    for chosen in ("", "x" * 1024, mine["id"]):
+        for field in ("id", "chat_id", "message_id", "owner_id"):
+            answer = await admin.post("chats", {"content": "hi", field: chosen})
+            assert (answer.status, answer.code) == (422, "invalid_input")
+    for key in ("", " ", "x" * 256, "ü"):
+        answer = await admin.post("chats", {"content": "hi"}, headers={"Idempotency-Key": key})
+        assert answer.status == 422, key
+    assert [chat["id"] for chat in (await admin.get("chats")).json["items"]] == [mine["id"]]
+
+
+async def test_whatever_is_searched_for_is_words(admin: Client) -> None:
+    """B-013."""
+    chat = await admin.start_chat("say: plain words")
+    await admin.until_settled(chat["id"])
+    for text in (
+        "' OR 1=1--",
+        "%",
+        "_",
+        "\\",
+        '"',
+        "NEAR(a b)",
+        "*",
+        "-",
+        "a AND NOT b",
+        "^x",
+        "x:y",
+        "(",
+        "%" * 1000,
+        "a* " * 300,
+        "\0",
+        "{};",
+        "&|!<->",
+    ):
+        async with bounded():
+            answer = await admin.get("chats", params={"q": text})
+        assert answer.status == 200, text
+        assert answer.json["items"] == [] or text.strip() == "", text
+    assert (await admin.get("chats", params={"q": "x" * 1001})).status == 422
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"model": "unknown"},
+        {"model": ""},
+        {"model": "x" * 65},
+        {"model": 5},
+        {"effort": "not an effort!"},
+        {"workspace_id": "00000000-0000-7000-8000-000000000000"},
+        {"agent": "nobody"},
+        {"temperature": -1},
+        {"max_tokens": 10**9},
+        {"budget": {"tokens": -1}},
+        {"budget": {"tokens": 2**60}},
+        {"tools": ["rm"]},
+        {"tools": {"execute": "always"}},
+        {"labels": ["x"] * 51},
+        {"title": "x" * 201},
+        {"instructions": "x" * 200_001},
+        {"client_tools": [{"name": "todo", "description": "", "input_schema": {}}]},
+        {"client_tools": [{"name": "a b", "description": "", "input_schema": {}}]},
+        {"client_tools": [{"name": "t", "description": "", "input_schema": {"type": "string"}}]},
+        {"client_tools": [{"name": "t", "description": "", "input_schema": []}]},
+        {"client_tools": [{"name": "t", "description": "", "input_schema": {}}] * 2},
+        {
+            "client_tools": [
+                {"name": f"t{number}", "description": "", "input_schema": {}} for number in range(101)
+            ]
+        },
+    ],
+    ids=lambda body: msgspec.json.encode(body).decode()[:60],
+)
+async def test_what_is_named_must_be_there_and_sensible(admin: Client, body: dict[str, Any]) -> None:
+    """B-015."""
+    answer = await admin.post("chats", {"content": "hi", **body})
+    assert (answer.status, answer.code) == (422, "invalid_input"), answer
+    assert (await admin.get("chats")).json["items"] == []
+
+
+async def test_models_are_configured_sensibly(admin: Client) -> None:
+    for wrong in (
+        {"temperature": -1},
+        {"temperature": 1e9},
+        {"max_output": 10**9},
+        {"max_output": 0},
+        {"context_limit": -1},
+        {"top_p": 2},
+        {"compaction_threshold": 101},
+        {"provider": "nobody"},
+        {"inputs": ["smell"]},
+    ):
+        answer = await admin.put("model-configs/mine", {"provider": "demo", "model": "demo", **wrong})
+        assert (answer.status, answer.code) == (422, "invalid_input"), wrong
+    for name in ("x" * 65, "a b", "..", "%00"):
+        answer = await admin.put(f"model-configs/{name}", {"provider": "demo", "model": "demo"})
+        assert answer.status in (404, 405, 422), name

@@ -1,0 +1,185 @@
+"""A host for scripts that lives in memory: a function answers the agents, and everything said is kept."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+
+from holdfast.core.shapes import Json
+from holdfast.scripts.engines.limits import Limits
+from holdfast.scripts.engines.messages import (
+    AgentCall,
+    Answer,
+    Call,
+    CallError,
+    Done,
+    Failed,
+    Log,
+    PauseCall,
+    PhaseBegun,
+    Said,
+    Start,
+    Turn,
+    Waiting,
+    Warned,
+    WorkflowCall,
+)
+from holdfast.scripts.engines.sandbox import Sandbox
+from holdfast.scripts.meta import Language
+from holdfast.scripts.source import Script, read_script
+
+META = {
+    "javascript": "export const meta = {name: 'test', description: 'a test'}\n",
+    "python": 'meta = {"name": "test", "description": "a test"}\n',
+}
+QUICK = Limits(cpu_seconds=20)
+
+T = TypeVar("T")
+Answers = Callable[[Call], Json | CallError]
+
+
+def echo(call: Call) -> Json | CallError:
+    """What an agent says unless a test has it say something else."""
+    match call:
+        case AgentCall(prompt=prompt):
+            return f"<{prompt}>"
+        case WorkflowCall(name=name, script_path=path, args=args):
+            return {"ran": name or path, "args": None if args is msgspec.UNSET else args}
+        case PauseCall():
+            return None
+
+
+def first(calls: Sequence[Call]) -> Call:
+    return calls[0]
+
+
+def last(calls: Sequence[Call]) -> Call:
+    return calls[-1]
+
+
+@dataclass
+class Ran:
+    """A script that has ended."""
+
+    stop: Done | Failed
+    said: list[Said] = field(default_factory=list[Said])
+    turns: list[Turn] = field(default_factory=list[Turn])
+    answers: list[Answer] = field(default_factory=list[Answer])
+    unanswered: list[Call] = field(default_factory=list[Call])
+
+    @property
+    def value(self) -> Json:
+        assert isinstance(self.stop, Done), str(self.stop)[:500]
+        return self.stop.value
+
+    @property
+    def failure(self) -> Failed:
+        assert isinstance(self.stop, Failed), str(self.stop)[:500]
+        return self.stop
+
+    @property
+    def agents(self) -> list[AgentCall]:
+        return self._of(AgentCall)
+
+    @property
+    def prompts(self) -> list[str]:
+        return [call.prompt for call in self.agents]
+
+    @property
+    def workflows(self) -> list[WorkflowCall]:
+        return self._of(WorkflowCall)
+
+    @property
+    def pauses(self) -> list[PauseCall]:
+        return self._of(PauseCall)
+
+    @property
+    def log(self) -> list[str]:
+        return [said.text for said in self._of(Log)]
+
+    @property
+    def warnings(self) -> list[str]:
+        return [said.text for said in self._of(Warned)]
+
+    @property
+    def phases(self) -> list[str]:
+        return [said.title for said in self._of(PhaseBegun)]
+
+    def _of(self, kind: type[T]) -> list[T]:
+        return [said for said in self.said if isinstance(said, kind)]
+
+
+async def run_script(
+    language: Language,
+    body: str,
+    *,
+    answers: Answers = echo,
+    choose: Callable[[Sequence[Call]], Call] = first,
+    args: Json | msgspec.UnsetType = msgspec.UNSET,
+    budget: int | None = None,
+    cost: int = 10,
+    nested: bool = False,
+    limits: Limits = QUICK,
+    meta: bool = True,
+    wall: Sequence[str] = (),
+) -> Ran:
+    """Answers one open call after the other, each for the same number of tokens."""
+    script = read_script(META[language] + body if meta else body, language)
+    async with await Sandbox.open(language, wall) as sandbox:
+        return await drive(
+            sandbox,
+            start_of(script, args=args, budget=budget, nested=nested, limits=limits),
+            answers=answers,
+            choose=choose,
+            cost=cost,
+        )
+
+
+def start_of(
+    script: Script,
+    *,
+    args: Json | msgspec.UnsetType = msgspec.UNSET,
+    budget: int | None = None,
+    nested: bool = False,
+    limits: Limits = QUICK,
+) -> Start:
+    return Start(
+        language=script.language,
+        program=script.program,
+        args=args,
+        budget_total=budget,
+        nested=nested,
+        limits=limits,
+    )
+
+
+async def drive(
+    sandbox: Sandbox,
+    start: Start,
+    *,
+    answers: Answers = echo,
+    choose: Callable[[Sequence[Call]], Call] = first,
+    cost: int = 10,
+) -> Ran:
+    turn = await sandbox.start(start)
+    waiting: list[Call] = []
+    ran = Ran(Done(value=None))
+    while True:
+        ran.turns.append(turn)
+        ran.said += turn.said
+        waiting += [said for said in turn.said if isinstance(said, AgentCall | WorkflowCall | PauseCall)]
+        if not isinstance(turn.stop, Waiting):
+            ran.stop, ran.unanswered = turn.stop, waiting
+            return ran
+        call = choose(waiting)
+        waiting.remove(call)
+        answer = _answer(call, answers(call), cost * (len(ran.answers) + 1))
+        ran.answers.append(answer)
+        turn = await sandbox.answer(answer)
+
+
+def _answer(call: Call, result: Json | CallError, spent: int) -> Answer:
+    if isinstance(result, CallError):
+        return Answer(call=call.number, spent=spent, error=result)
+    return Answer(call=call.number, spent=spent, value=result)

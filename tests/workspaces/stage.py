@@ -1,0 +1,91 @@
+"""A workspace with something outside of it that nobody may reach, and the calls of a chat in it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from holdfast.core.errors import HoldfastError
+from holdfast.core.ids import ChatId
+from holdfast.workspaces.beneath import Root, Tree
+from holdfast.workspaces.chat_files import ChatFiles, Done
+from holdfast.workspaces.edits import Edit
+from holdfast.workspaces.openat2 import Open, kernel_open
+from holdfast.workspaces.scan import Found, Refused, Request, answer
+from holdfast.workspaces.seen import Seen
+
+SECRET = "the secret that must stay outside"
+CHAT = ChatId("0199c000-0000-7000-8000-000000000001")
+OTHER_CHAT = ChatId("0199c000-0000-7000-8000-000000000002")
+
+
+class Stage:
+    def __init__(self, base: Path) -> None:
+        self.inside = base / "inside"
+        self.outside = base / "outside"
+        self.inside.mkdir()
+        self.outside.mkdir()
+        (self.outside / "secret.txt").write_text(SECRET)
+        self.root = Root(self.inside)
+        self.seen = Seen()
+
+    def files(self, chat_id: ChatId = CHAT, *, repeated: bool = False) -> ChatFiles:
+        return ChatFiles(self.root, self.seen, chat_id, repeated=repeated)
+
+    def read(self, path: str, first: int | None = None, last: int | None = None) -> str:
+        return self.files().read(path, first, last).text
+
+    def write(self, path: str, content: str) -> Done:
+        return self.files().write(path, content)
+
+    def edit(self, path: str, old: str, new: str, **more: bool) -> Done:
+        return self.files().edit([(path, Edit(old=old, new=new, **more))])
+
+    def grep(self, pattern: str, path: str = ".", *, glob: str | None = None, context: int = 0) -> list[str]:
+        return self._search(
+            Request(parts=self.root.parse(path), pattern=pattern, glob=glob, context=context, limit=300)
+        )
+
+    def glob(self, pattern: str, path: str = ".") -> list[str]:
+        return self._search(Request(parts=self.root.parse(path), pattern=None, glob=pattern, limit=300))
+
+    def _search(self, request: Request) -> list[str]:
+        """In this process: what the searching process does, without starting it."""
+        with self.root.open() as tree:
+            events = list(answer(tree, request, lambda _: None))
+        for event in events:
+            if isinstance(event, Refused):
+                raise HoldfastError(event.text)
+        return [event.text for event in events if isinstance(event, Found)]
+
+    def link(self, name: str, target: str | Path) -> None:
+        path = self.inside / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(target)
+
+    def kept_outside(self) -> None:
+        assert (self.outside / "secret.txt").read_text() == SECRET
+        assert os.listdir(self.outside) == ["secret.txt"]
+
+
+@contextmanager
+def tree_of(root: Root, *, kernel: bool) -> Iterator[Tree]:
+    """By the kernel's way or name by name."""
+    way: Open | None = kernel_open() if kernel else None
+    descriptor = os.open(root.path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield Tree(descriptor, way)
+    finally:
+        os.close(descriptor)
+
+
+def refusal(what: object, *args: object) -> str:
+    """The sentence with which something is refused."""
+    assert callable(what)
+    with pytest.raises(HoldfastError) as error:
+        what(*args)
+    told = error.value.text
+    assert told.replace("\n", "").isprintable()
+    return told

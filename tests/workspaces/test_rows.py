@@ -1,0 +1,46 @@
+"""Bad input to file tools and searches, as whoever runs the tests and as another user."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.workspaces.other_user import NOBODY
+from tests.workspaces.rows import ROWS, Row
+from tests.workspaces.stage import Stage
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.__name__)
+def test_bad_input(row: Row, tmp_path: Path) -> None:
+    row(Stage(tmp_path))
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user; the rows ran as this one")
+def test_bad_input_as_another_user(tmp_path_factory: pytest.TempPathFactory) -> None:
+    # Where everybody may look: pytest's own directories are closed.
+    base = Path(tmp_path_factory.getbasetemp().parent.parent) / f"holdfast-rows-{os.getpid()}"
+    base.mkdir()
+    os.chown(base, NOBODY, NOBODY)
+    try:
+        told = subprocess.run(
+            [sys.executable, "-m", "tests.workspaces.other_user", base],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=100,
+        )
+    finally:
+        subprocess.run(["rm", "-rf", "--", base], check=True)
+    assert told.returncode == 0, told.stderr
+    report = json.loads(told.stdout)
+    assert report["user"] == NOBODY
+    assert set(report["ended"]) == {row.__name__ for row in ROWS}
+    failed = {name: end for name, end in report["ended"].items() if end}
+    assert not failed, "\n".join(failed.values())

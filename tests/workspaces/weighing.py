@@ -1,0 +1,51 @@
+"""Does one thing with a large file and says how much more memory the process had needed by then."""
+
+import asyncio
+import resource
+import sys
+from pathlib import Path
+
+from holdfast.core.errors import HoldfastError
+from holdfast.core.ids import ChatId
+from holdfast.workspaces.beneath import Root
+from holdfast.workspaces.chat_files import ChatFiles
+from holdfast.workspaces.edits import Edit
+from holdfast.workspaces.scan import Request
+from holdfast.workspaces.search import search
+from holdfast.workspaces.seen import Seen
+
+MIB = 1024  # ru_maxrss counts KiB
+
+
+def main() -> None:
+    root = Root(Path(sys.argv[1]))
+    what, path = sys.argv[2:]
+    files = ChatFiles(root, Seen(), ChatId("c"), repeated=False)
+    files.write("warm", "x")
+    files.edit([("warm", Edit(old="x", new="y"))])
+    files.read("warm", None, None)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        match what:
+            case "read":
+                files.read(path, None, None)
+            case "read far":
+                files.read(path, 3, None)
+            case "edit":
+                files.edit([(path, Edit(old="needle", new="pin"))])
+            case "write":
+                files.write(path, "new")
+            case "list":
+                files.look(path)
+            case "grep":
+                request = Request(parts=(path,), pattern="needle", glob=None, limit=10)
+                asyncio.run(search(root, request))
+            case _:
+                raise AssertionError(what)
+    except HoldfastError as error:
+        print(error.text[:100], file=sys.stderr)
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // MIB)
+
+
+if __name__ == "__main__":
+    main()
