@@ -37,17 +37,24 @@ def clearly_refused(answer: Answer, about: object = None) -> None:
     assert b"Traceback" not in answer.body
 
 
+class Ids(dict[str, str]):
+    """Of things that exist, and of nothing where there is none."""
+
+    def __missing__(self, name: str) -> str:
+        return "01890000-0000-7000-8000-000000000000"
+
+
 class Operations:
     """Every route and method of the OpenAPI document, with the ids of things that exist."""
 
-    def __init__(self, server: Serving, ids: dict[str, str]) -> None:
+    def __init__(self, server: Serving, ids: Ids) -> None:
         self._paths: dict[str, dict[str, Any]] = document(server.parts.services)["paths"]
         self._ids = ids
 
     def __iter__(self) -> Iterator[tuple[str, str, bool]]:
         """The method, the path, and whether it takes a body. What deletes comes last."""
         found = [
-            (method.upper(), path.format(**self._ids), "requestBody" in operation)
+            (method.upper(), path.format_map(self._ids), "requestBody" in operation)
             for path, item in self._paths.items()
             for method, operation in item.items()
             if method in ("get", "post", "put", "patch", "delete")
@@ -55,24 +62,24 @@ class Operations:
         return iter(sorted(found, key=lambda one: one[0] == "DELETE"))
 
 
-async def _a_chat_and_all(admin: Client) -> dict[str, str]:
+async def _a_chat_and_all(admin: Client) -> Ids:
     chat = await admin.start_chat('call: todo {"items": []}\nsay: hi')
     await admin.until_settled(chat["id"])
     messages = await admin.messages(chat["id"])
     agent = await admin.post("agents", {"name": "mine"})
     me = await admin.get("session")
     token = await admin.post("tokens", {"name": "spare", "scopes": ["chats:read"]})
-    return {
-        "chat_id": chat["id"],
-        "message_id": messages[0]["id"],
-        "call_id": messages[1]["parts"][0]["call_id"],
-        "item_id": messages[0]["id"],
-        "span_id": "turn-1",
-        "agent_id": agent.json["id"],
-        "user_id": me.json["user"]["id"],
-        "token_id": token.json["token"]["id"],
-        "name": "nothing",
-    }
+    return Ids(
+        chat_id=chat["id"],
+        message_id=messages[0]["id"],
+        call_id=messages[1]["parts"][0]["call_id"],
+        item_id=messages[0]["id"],
+        span_id="turn-1",
+        agent_id=agent.json["id"],
+        user_id=me.json["user"]["id"],
+        token_id=token.json["token"]["id"],
+        name="nothing",
+    )
 
 
 async def test_every_route_refuses_bodies_that_are_none(admin: Client, server: Serving) -> None:
@@ -227,7 +234,7 @@ async def test_ids_that_are_none(admin: Client, server: Serving) -> None:
         for name in re.findall(r"\{(\w+)\}", path):
             # Providers and models have names, which may be nearly anything.
             for odd in (*ODD_IDS, *mangled) if name != "name" else ():
-                filled = path.format(**(ids | {name: odd}))
+                filled = path.format_map(Ids(ids | {name: odd}))
                 answer = await admin.get(filled)
                 assert answer.status in (404, 405, 422), (filled, answer)
 

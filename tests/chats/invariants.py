@@ -14,6 +14,7 @@ from holdfast.chats.commands import (
     DeleteQueued,
     Edit,
     EditQueued,
+    FinishCall,
     MoveQueued,
     Promote,
     Send,
@@ -222,6 +223,8 @@ class Ledger:
     accepted: dict[ChatId, set[str]] = field(default_factory=dict[ChatId, set[str]])
     dropped: dict[ChatId, set[str]] = field(default_factory=dict[ChatId, set[str]])
     retried: Counter[tuple[ChatId, CallId]] = field(default_factory=Counter[tuple[ChatId, CallId]])
+    # Keys of notices that a call told of before they entered.
+    withdrawn: set[tuple[ChatId, str]] = field(default_factory=set[tuple[ChatId, str]])
 
     def note(self, before: Tables, change: Change, commands: Sequence[Command]) -> None:
         chat_id = change.chat_id
@@ -241,6 +244,14 @@ class Ledger:
                     dropped.add(said(before["queue"][chat_id, item_id].parts))
                 case Stop():
                     dropped.update(said(item.parts) for item in _queue(before, chat_id))
+                case FinishCall(consumes=consumes):
+                    told = {key.notice_key for key in consumes}
+                    waiting = [
+                        notice
+                        for (of, _), (notice, taken) in before["inbox"].items()
+                        if of == chat_id and taken is None
+                    ]
+                    self.withdrawn |= {(chat_id, notice.key) for notice in waiting if notice.key in told}
                 case Decide(call_id=call_id, verdict="retry"):
                     self.retried[chat_id, call_id] += 1
                 case _:
@@ -270,7 +281,8 @@ class Ledger:
         )
         for (of, _), (notice, taken) in machine.inbox.items():
             if of == chat_id:
-                assert notices[notice.text] == (0 if taken is None else 1)
+                out = taken is None or (chat_id, notice.key) in self.withdrawn
+                assert notices[notice.text] == (0 if out else 1)
 
 
 def said(parts: Parts) -> str:

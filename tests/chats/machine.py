@@ -179,6 +179,7 @@ class Machine:
                 for (of, _), (notice, _) in self.inbox.items()
             ),
             over_budget=wanted.notice_key is not None and self._over_budget(chat_id),
+            stopped=wanted.notice_key is not None and self._stopped(chat_id),
             deliveries=frozenset(
                 key for key in wanted.deliveries if key in self.deliveries and not self.deliveries[key][1]
             ),
@@ -221,6 +222,11 @@ class Machine:
         """What was not removed, in order."""
         of_chat = (message for (of, _), message in sorted(self.messages.items()) if of == chat_id)
         return tuple(message for message in of_chat if not message.removed)
+
+    def _stopped(self, chat_id: ChatId) -> bool:
+        chat = self.chats.get(chat_id)
+        turn = self.turns.get((chat_id, chat.turn)) if chat is not None and chat.parent_id is not None else None
+        return turn is not None and turn.outcome == "interrupted"
 
     def _over_budget(self, chat_id: ChatId) -> bool:
         above: ChatId | None = chat_id

@@ -332,6 +332,7 @@ def _fitting(name: str, before: View | None) -> Iterator[Asked]:
                 wanted = Notify(source="agent", key="new", text="It is done.", wake=wake)
                 yield Asked(wanted)
                 yield Asked(wanted, Facts(over_budget=True))
+                yield Asked(wanted, Facts(stopped=True))
                 yield Asked(wanted, Facts(key_seen=True))
         case "acquire":
             lease = before.chat.lease if before else None

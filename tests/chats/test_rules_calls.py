@@ -32,6 +32,7 @@ from holdfast.chats.view import Call, View
 from holdfast.core.calls import Effect, Verdict
 from holdfast.core.errors import Bug
 from holdfast.core.ids import CallId, MessageId
+from holdfast.core.parts import Notice
 from tests.chats.making import (
     EXPIRED_LEASE,
     FAILURE,
@@ -536,6 +537,20 @@ def test_an_end_is_handed_over_once() -> None:
     told = Notify(source="agent", key="end", text="It ended.", wake=True, delivery=END)
     assert changed(view("idle"), told).is_empty
     assert changed(view("idle"), told, facts=waiting).deliveries_taken == (END,)
+
+
+def test_a_notice_that_still_waits_is_withdrawn_when_a_call_tells_of_it() -> None:
+    """The call's result and the notice would say the same twice."""
+    told = Notify(source="agent", key=END.notice_key, text="It ended.", wake=True, delivery=END)
+    other = Notify(source="agent", key="another", text="Another ended.")
+    before = view(calls=(call(0, "started", effect="read"),))
+    noticed = after(before, told, facts=Facts(deliveries=frozenset({END})))
+    noticed = after(noticed, other)
+    change = changed(noticed, finish(0, consumes=(END,)), BeginAttempt())
+    assert change.deliveries_taken == ()
+    assert [message.role for message in change.messages] == ["tool", "system"]
+    assert change.messages[1].parts == (Notice(code="agent", text="Another ended."),)
+    assert {notice.id for notice in noticed.inbox} == set(change.inbox_taken)
 
 
 def test_interrupting_a_parent_touches_no_child() -> None:

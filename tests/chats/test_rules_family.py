@@ -124,6 +124,12 @@ def test_a_spent_budget_keeps_a_notice_from_waking() -> None:
     assert (state.chat.status, len(state.inbox)) == ("idle", 1)
 
 
+def test_a_sub_agent_that_was_stopped_is_not_woken() -> None:
+    """Its own sub-agents end after it; it hears of that when it is told to go on."""
+    state = after(view("idle"), NOTIFY, facts=Facts(stopped=True))
+    assert (state.chat.status, len(state.inbox)) == ("idle", 1)
+
+
 def test_a_notice_behind_a_held_head_wakes_and_the_queue_stays() -> None:
     state = after(view("idle", queue=(item(1, held=True),)), NOTIFY)
     assert (state.chat.status, len(state.queue)) == ("running", 1)

@@ -40,7 +40,7 @@ def test_text_streams_and_stays(server: Server) -> None:
         terminal.enter(
             "pace: 0.02\nsay slowly: # A head\n \n Some **bold** words.\n \n - one\n - two\n \n The end.\n"
         )
-        shown = terminal.wait_until(lambda shown: "The end." in shown.rpartition("two")[2] and is_idle(shown))
+        shown = terminal.wait_for("The end.\n\n○ idle")
         answer = shown.partition("\n\nA head\n")[2]
         assert answer.startswith("\nSome bold words.\n\n • one\n • two\n\nThe end.\n\n○ idle")
         assert shown.count("Some bold words.") == 1
@@ -250,6 +250,23 @@ def test_a_server_that_dies_and_comes_back(tmp_path: Path) -> None:
         assert shown.count("word39") == 2, "once in what was asked, once in the answer"
         terminal.type(CTRL_D)
         assert terminal.exit_code() == 0
+
+
+def test_a_turn_without_typing(server: Server) -> None:
+    """`holdfast run` on a terminal: in colour while it goes, finished text when it is done."""
+    script = 'pace: 0.02\nsay slowly: # Head\n \n Some **bold** words.\ncall: todo {"items": []}\nsay: Done.'
+    with server.terminal("run", script) as terminal:
+        assert terminal.exit_code() == 0
+        shown = terminal.screen.text.strip()
+        assert shown.startswith('Head\n\nSome bold words.\n\n● todo {"items":[]} · ')
+        assert shown.endswith(" · succeeded\n\nDone.")
+    with server.terminal("run", LONG) as terminal:
+        terminal.wait_for("word1")
+        terminal.type(CTRL_C)
+        assert terminal.exit_code() == 130
+    with server.terminal("logs", "last") as terminal:
+        assert terminal.exit_code() == 0
+        assert "■ interrupted" in terminal.screen.text
 
 
 def test_a_server_that_was_never_there(tmp_path: Path) -> None:

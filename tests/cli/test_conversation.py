@@ -7,11 +7,12 @@ import pytest
 
 from holdfast.cli.conversation.answers import Asking, Decide, Submit, Unclear
 from holdfast.cli.conversation.commands import COMMANDS, Order, help_text, is_command, parse
+from holdfast.cli.conversation.inquiry import Inquiry
 from holdfast.cli.conversation.picture import Typing, picture
 from holdfast.cli.events import QueueEvent, StatusEvent
 from holdfast.cli.terminal.editor import Editor
 from holdfast.cli.transcript import Transcript
-from holdfast.core.calls import ActionCall, ActionKind
+from holdfast.core.calls import Action, ActionCall, ActionKind
 from holdfast.core.ids import CallId, QueueItemId, UserId
 from holdfast.core.messages import QueueItem
 from tests.cli.making import CHAT_ID, NOW, RETRY, Streaming, call, chat, message, said
@@ -99,6 +100,52 @@ def test_a_plan_is_accepted_or_sent_back() -> None:
     assert "2. Do" in plan.request()
     assert plan.understand("y") == Submit(plan.call, {"accepted": True})
     assert plan.understand("first tests") == Submit(plan.call, {"accepted": False, "remarks": "first tests"})
+
+
+def waiting(*names: str) -> Action:
+    return Action(
+        calls=tuple(
+            ActionCall(
+                call_id=CallId(name),
+                kind="client_tool" if name == "client" else "approval",
+                name=name,
+                input={},
+                deadline_at=None,
+                chat_id=CHAT_ID,
+            )
+            for name in names
+        )
+    )
+
+
+def test_each_thing_is_asked_once_and_in_order() -> None:
+    inquiry = Inquiry()
+    assert not inquiry.look(None)
+    both = waiting("client", "one", "two")
+    assert inquiry.look(both)
+    assert inquiry.asking is not None
+    first = inquiry.asking.call
+    assert first.name == "one"
+    assert not inquiry.look(both)
+    inquiry.answered(first)
+    assert inquiry.look(both)
+    assert inquiry.asking is not None
+    assert inquiry.asking.call.name == "two"
+    assert not inquiry.look(waiting("two")), "the first is gone, the second is still asked"
+    assert inquiry.look(waiting("client")), "somebody else answered it"
+    assert inquiry.asking is None
+
+
+def test_what_was_not_taken_is_asked_again() -> None:
+    inquiry = Inquiry()
+    inquiry.look(waiting("one"))
+    assert inquiry.asking is not None
+    call = inquiry.asking.call
+    inquiry.answered(call)
+    assert inquiry.look(waiting("one"))
+    inquiry.not_answered(call)
+    assert inquiry.look(waiting("one"))
+    assert inquiry.asking is not None
 
 
 # --- commands ---

@@ -140,9 +140,17 @@ class Client:
 
 
 async def said_in(store: Store, chat_id: ChatId) -> Said:
-    """What the database says to anybody who asks."""
+    """What the database says to anybody who asks, without what is only for providers."""
     found = await store.read(message_queries.page(chat_id, limit=10_000))
-    return [(message.id, message.role, msgspec.json.decode(encode(message.parts))) for message in found]
+    said: Said = []
+    for message in found:
+        parts: list[Json] = msgspec.json.decode(encode(message.parts))
+        said.append((message.id, message.role, [_without_provider_data(part) for part in parts]))
+    return said
+
+
+def _without_provider_data(part: Json) -> Json:
+    return {name: value for name, value in part.items() if name != "provider_data"}
 
 
 async def eventually(condition: Callable[[], bool]) -> None:

@@ -14,7 +14,7 @@ from holdfast.core.parts import Text
 from holdfast.feed.hub import Hub
 from tests.feed.client import Client, said_in
 from tests.feed.stage import QUICK
-from tests.providers.replies import Call, Drop, Reply, Say, Think, fails, say
+from tests.providers.replies import Call, Drop, Reply, Say, Status, Think, fails, say
 from tests.worker.conftest import opened
 from tests.worker.engine import OWNER, Engine
 from tests.worker.toolbox import Toolbox
@@ -121,7 +121,7 @@ async def test_a_compaction_is_shown_as_its_call(engine: Engine) -> None:
 
 
 async def test_a_turn_that_fails_says_so(engine: Engine) -> None:
-    engine.server.queue(fails(401))
+    engine.server.queue(fails(Status(401)))
     engine.start()
     chat = await engine.create("Hi")
     async with watched(engine, chat) as client:

@@ -138,38 +138,75 @@ async def trace_of(store: Store, chat_id: ChatId) -> dict[str, Json]:
     return {span.id: msgspec.json.decode(encode(span)) for span in spans(chat_id, *rows)}
 
 
-Lives = Callable[[int], None]
+Lives = Callable[[int], int]
 
 
 @contextmanager
 def played(staging: AbstractAsyncContextManager[Stage]) -> Generator[Lives]:
-    """Runs so many lives, each a chat of its own on the same stage."""
+    """Runs so many lives, each a chat of its own on the same stage; says how often watchers connected."""
     with asyncio.Runner() as runner:
         stage = runner.run(staging.__aenter__())
 
-        def all_lives(count: int) -> None:
+        def play(count: int) -> int:
+            connections = 0
+
             @settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow])
             @given(life=lives)
             def live(life: Life) -> None:
-                runner.run(run(stage, life))
+                nonlocal connections
+                connections += runner.run(run(stage, life))
 
             live()
+            return connections
 
         try:
-            yield all_lives
+            yield play
         finally:
             runner.run(staging.__aexit__(None, None, None))
 
 
-@pytest.mark.parametrize("limits", [QUICK, TINY], ids=["roomy", "tiny"])
+sizes = pytest.mark.parametrize("limits", [QUICK, TINY], ids=["roomy", "tiny"])
+
+
+@sizes
 def test_every_watcher_holds_what_the_database_says(tmp_path: Path, limits: Limits) -> None:
-    with played(staged(f"sqlite:{tmp_path / 'holdfast.db'}", tmp_path, limits)) as live:
-        live(15)
+    with played(staged("sqlite", tmp_path, limits)) as play:
+        play(5)
 
 
 @pytest.mark.heavy
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("limits", [QUICK, TINY], ids=["roomy", "tiny"])
+@sizes
+def test_after_hundreds_of_reconnects(tmp_path: Path, limits: Limits) -> None:
+    with played(staged("sqlite", tmp_path, limits)) as play:
+        assert play(60) > 200
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(900)
+@sizes
 def test_on_any_of_two_replicas(tmp_path: Path, postgres_url: str, limits: Limits) -> None:
-    with played(replicated(postgres_url, tmp_path, limits)) as live:
-        live(15)
+    with played(replicated(postgres_url, tmp_path, limits)) as play:
+        play(15)
+
+
+def many(play: Lives, wanted: int) -> None:
+    connections = 0
+    while connections < wanted:
+        connections += play(100)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@sizes
+def test_after_ten_thousand_reconnects(tmp_path: Path, limits: Limits) -> None:
+    with played(staged("sqlite", tmp_path, limits)) as play:
+        many(play, 10_000)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@sizes
+def test_after_a_thousand_reconnects_to_replicas(tmp_path: Path, postgres_url: str, limits: Limits) -> None:
+    with played(replicated(postgres_url, tmp_path, limits)) as play:
+        many(play, 1_000)

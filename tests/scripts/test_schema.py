@@ -27,7 +27,9 @@ def test_complaints_say_where_and_what() -> None:
 
 
 def test_complaints_are_few_and_short() -> None:
-    found = Shape(check_schema({"items": {"type": "string", "maxLength": 1}})).complaints(["x" * 10_000] * 100)
+    found = Shape(check_schema({"items": {"type": "string", "maxLength": 1}})).complaints(
+        ["x" * 10_000] * 100
+    )
     assert len(found) == 5
     assert all(len(complaint) < 400 for complaint in found)
 
@@ -82,7 +84,10 @@ def test_a_recursive_schema_works_on_values_of_ordinary_depth() -> None:
 
 
 def test_a_recursive_schema_on_a_value_that_would_double_is_refused() -> None:
-    schema: Json = {"properties": {"a": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}}, "not": {"type": "integer"}}
+    schema: Json = {
+        "properties": {"a": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}},
+        "not": {"type": "integer"},
+    }
     value: Json = 1
     for _ in range(60):
         value = {"a": value}

@@ -289,10 +289,10 @@ async def test_refusals_come_through(stage: Stage) -> None:
         await ask(stage, "x", path="out")
 
 
-async def test_time_is_bounded_and_what_was_found_is_kept(stage: Stage) -> None:
+async def test_time_is_bounded(stage: Stage) -> None:
     fill(stage, {"a.txt": "needle\n"})
-    os.mkfifo(stage.inside / "gate")
     results = await ask(stage, "needle", seconds=0.0)
+    assert results.lines == ()
     assert results.note is not None
     assert "stopped after 0 s" in results.note
 

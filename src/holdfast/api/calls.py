@@ -12,6 +12,7 @@ from holdfast.api.problems import Problem, not_found
 from holdfast.api.services import By, InPath, With, needs, own_chat
 from holdfast.api.shown import moved
 from holdfast.chats.commands import CallResult, Decide, SubmitResults
+from holdfast.chats.hindsight import said_later
 from holdfast.core.calls import Scope, Verdict
 from holdfast.core.chats import Chat
 from holdfast.core.ids import CallId, is_call_id
@@ -94,8 +95,11 @@ async def decide_call(
         note=data.note,
         output=checked_json("output", data.output),
     )
+    known = await services.store.read(calls.call(chat.id, decide.call_id))
+    # The model may have been told already that nobody knows: then it is told this too.
+    wanted = (None if known is None else said_later(known.call, decide)) or decide
     return await command(
-        services, caller, request, chat.id, decide, answer=lambda applied: (202, moved(chat, applied))
+        services, caller, request, chat.id, wanted, answer=lambda applied: (202, moved(chat, applied))
     )
 
 

@@ -190,6 +190,11 @@ class DeliveryKey(Record, frozen=True, kw_only=True):
     child_id: ChatId
     turn: int
 
+    @property
+    def notice_key(self) -> str:
+        """The key of the notice that hands it over."""
+        return f"agent:{self.child_id}:{self.turn}"
+
 
 class Notify(_Command, frozen=True, kw_only=True):
     """Something the model should know, once per key. With `delivery` it hands over a child's end."""

@@ -16,7 +16,7 @@ from holdfast.chats.synthetic import Ending, result_of
 from holdfast.chats.view import Call, Delivery, Execution, InboxNotice, Queued, View
 from holdfast.core.chats import Settings
 from holdfast.core.failures import Failure
-from holdfast.core.ids import ChatId, Ids, MessageId, NoticeId, QueueItemId, StepId, UserId
+from holdfast.core.ids import CallId, ChatId, Ids, MessageId, NoticeId, QueueItemId, StepId, UserId
 from holdfast.core.messages import Message, Role
 from holdfast.core.parts import Notice, Parts
 from holdfast.core.steps import Step, Turn, TurnKind, TurnOutcome
@@ -155,6 +155,27 @@ class Draft:
         )
         self.put(turn_steps=chat.turn_steps + 1, usage=chat.usage + step.usage)
 
+    # --- calls ---
+
+    def call(self, call_id: CallId) -> Call | None:
+        for call in self.calls:
+            if call.call_id == call_id:
+                return call
+        return None
+
+    def open_calls(self) -> list[Call]:
+        """Those whose results are to enter history."""
+        return [call for call in self.calls if not call.abandoned]
+
+    def close(self, call: Call) -> None:
+        """The call is done with: it leaves the view, its row stays."""
+        self.calls = [other for other in self.calls if other.call_id != call.call_id]
+        self.calls_closed += (replace(call, revision=self.version),)
+
+    def put_call(self, call: Call) -> None:
+        call = replace(call, revision=self.version)
+        self.calls = [call if other.call_id == call.call_id else other for other in self.calls]
+
     # --- turns ---
 
     def start_turn(self, kind: TurnKind, model: str | None = None, effort: str | None = None) -> None:
@@ -201,7 +222,7 @@ class Draft:
         """Every open call gets its one result, in one message: the real one if it has one, else what
         happened. When the history is being removed, calls that still run stay open on their row alone, for
         their real outcome."""
-        open_calls = [call for call in self.calls if not call.abandoned]
+        open_calls = self.open_calls()
         if not open_calls:
             return
         results = [result_of(call, ending) for call in open_calls]
@@ -219,15 +240,6 @@ class Draft:
                         finished_at=call.finished_at or self.now,
                     )
                 )
-
-    def close(self, call: Call) -> None:
-        """The call is done with: it leaves the view, its row stays."""
-        self.calls = [other for other in self.calls if other.call_id != call.call_id]
-        self.calls_closed += (replace(call, revision=self.version),)
-
-    def put_call(self, call: Call) -> None:
-        call = replace(call, revision=self.version)
-        self.calls = [call if other.call_id == call.call_id else other for other in self.calls]
 
     def end_turn(self, outcome: TurnOutcome, failure: Failure | None = None) -> None:
         """The turn is over: a parent hears of it once, steers that came too late are plain items."""
@@ -270,6 +282,15 @@ class Draft:
     def waits(self, key: DeliveryKey) -> bool:
         """Whether the child's end is still to be handed over."""
         return key in self.facts.deliveries and key not in self.deliveries_taken
+
+    def hand_over(self, key: DeliveryKey) -> None:
+        """A call's result tells of the child's end: a notice of it that still waits is withdrawn. What was
+        handed over already is not handed over again."""
+        if self.waits(key):
+            self.deliveries_taken += (key,)
+        for notice in [notice for notice in self.inbox if notice.key == key.notice_key]:
+            self.inbox.remove(notice)
+            self.notices_taken += (notice.id,)
 
     def drop_lease(self) -> None:
         """Nobody owns the chat from here on."""

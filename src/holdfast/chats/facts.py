@@ -68,9 +68,11 @@ class Facts(Record, frozen=True, kw_only=True):
     # The message to edit, and the busy sub-agents (at any depth) that were started from there on.
     target: Target | None = None
     started_there: tuple[View, ...] = ()
-    # Whether a notice with this key was stored before, and whether a budget forbids to start a turn for it.
+    # Whether a notice with this key was stored before, and whether a turn must not be started for it: a
+    # budget is spent, or the chat is a sub-agent that was stopped and waits to be told to go on.
     key_seen: bool = False
     over_budget: bool = False
+    stopped: bool = False
     # Which of the named deliveries nobody has taken yet.
     deliveries: frozenset[DeliveryKey] = frozenset()
     # All other chats with the same root.

@@ -162,5 +162,6 @@ def notify(draft: Draft, command: Notify) -> None:
         and draft.chat.status == "idle"
         and not draft.chat.archived
         and not draft.facts.over_budget
+        and not draft.facts.stopped
     ):
         draft.wake()

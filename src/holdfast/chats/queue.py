@@ -44,7 +44,7 @@ def _insert(draft: Draft, item: Queued, position: int) -> Queued:
 
 def missing(draft: Draft, command: ItemCommand) -> Refusal | None:
     """Why the command's item cannot be found in the queue, if it cannot."""
-    if any(item.id == command.item_id for item in draft.queue):
+    if command.item_id in [item.id for item in draft.queue]:
         return None
     sent_as = draft.facts.sent.get(command.item_id)
     if sent_as is None:
@@ -142,7 +142,8 @@ def _start_free_head(draft: Draft) -> None:
 
 
 def _item(draft: Draft, command: ItemCommand) -> Queued:
-    return next(item for item in draft.queue if item.id == command.item_id)
+    (item,) = [item for item in draft.queue if item.id == command.item_id]
+    return item
 
 
 def _replace(draft: Draft, item: Queued) -> Queued:

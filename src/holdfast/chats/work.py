@@ -85,11 +85,11 @@ def begin_attempt(draft: Draft, command: BeginAttempt) -> Refusal | None:
 
 def _commit_results(draft: Draft) -> Refusal | None:
     """The results of a step, all in one message, once every call has one."""
-    calls = [call for call in draft.calls if not call.abandoned]
+    calls = draft.open_calls()
     if any(call.state != "finished" for call in calls):
         return Refusal(code="wrong_state", text="Calls of the last step have no result yet.")
     if calls:
-        draft.insert("tool", tuple(real_result(call) for call in calls))
+        draft.insert("tool", tuple([real_result(call) for call in calls]))
         for call in calls:
             draft.close(replace(call, state="answered"))
     return None
@@ -117,10 +117,11 @@ def request_compaction(draft: Draft, command: RequestCompaction) -> None:
 
 
 def commit_step(draft: Draft, command: CommitStep) -> Refusal | None:
-    if any(not call.abandoned for call in draft.calls):
+    if draft.open_calls():
         return Refusal(code="wrong_state", text="Calls of the step before are still open.")
     messages = draft.insert_all(command.messages)
-    answer = next((message for message in messages if message.role == "assistant"), None)
+    answers = [message for message in messages if message.role == "assistant"]
+    answer = answers[0] if answers else None
     draft.record(command.step, answer.id if answer else None)
     _add_calls(draft, messages, command.calls)
     if command.step.kind == "compaction":
@@ -152,7 +153,7 @@ def _new_call(draft: Draft, call: NewCall, message_id: MessageId) -> Call:
         call_id=call.call_id,
         message_id=message_id,
         turn=draft.chat.turn,
-        position=len([other for other in draft.calls if not other.abandoned]),
+        position=len(draft.open_calls()),
         name=call.name,
         effect=call.effect,
         on_uncertain=call.on_uncertain,
@@ -169,7 +170,7 @@ def _new_call(draft: Draft, call: NewCall, message_id: MessageId) -> Call:
 
 def start_calls(draft: Draft, command: StartCalls) -> Refusal | None:
     for call_id in command.call_ids:
-        call = next((call for call in draft.calls if call.call_id == call_id), None)
+        call = draft.call(call_id)
         if call is None or call.state != "pending" or call.abandoned:
             return Refusal(code="stale", text=f"Call {call_id} is not there to be started.")
         draft.put_call(
@@ -185,13 +186,13 @@ def start_calls(draft: Draft, command: StartCalls) -> Refusal | None:
 
 
 def finish_call(draft: Draft, command: FinishCall) -> Refusal | None:
-    call = next((call for call in draft.calls if call.call_id == command.call_id), None)
+    call = draft.call(command.call_id)
     if call is None or call.state != "started" or call.run != command.run:
         return Refusal(code="stale", text=f"Call {command.call_id} does not run as number {command.run}.")
     if call.lease_number != draft.chat.lease_number:
         return Refusal(code="stale", text=f"Call {command.call_id} was started under another lease.")
-    # What was handed over already, to another call or as a notice, is not handed over again.
-    draft.deliveries_taken += tuple([key for key in command.consumes if draft.waits(key)])
+    for key in command.consumes:
+        draft.hand_over(key)
     if command.full_output is not None:
         draft.full_outputs += (FullOutput(call_id=call.call_id, run=call.run, text=command.full_output),)
     finished = replace(
@@ -212,7 +213,7 @@ def finish_call(draft: Draft, command: FinishCall) -> Refusal | None:
 
 def require_action(draft: Draft, _: RequireAction) -> Refusal | None:
     """Nobody needs to own a chat that waits for people: the lease is given back, deadlines start to run."""
-    states = {call.state for call in draft.calls if not call.abandoned}
+    states = {call.state for call in draft.open_calls()}
     if "waiting" not in states or states & {"pending", "started"}:
         return Refusal(code="wrong_state", text="There is nobody to wait for, or calls are still to run.")
     for call in draft.calls:
@@ -239,7 +240,7 @@ def finish_turn(draft: Draft, command: FinishTurn) -> Refusal | None:
 def finish_interrupt(draft: Draft, command: FinishInterrupt) -> Refusal | None:
     message: Message | None = None
     if command.message is not None:
-        if any(not call.abandoned for call in draft.calls):
+        if draft.open_calls():
             return Refusal(code="wrong_state", text="Calls of the step before are still open.")
         (message,) = draft.insert_all((replace(command.message, interrupted=True),))
         _add_calls(draft, (message,), command.calls)

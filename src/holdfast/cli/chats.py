@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.options import AsJson, ChatWord, Url, print_json, with_server
+from holdfast.core.chats import Chat, Status
 from holdfast.core.errors import WrongUsage
 from holdfast.core.messages import Busy, Message, QueueItem
 from holdfast.core.shapes import Record
 
 if TYPE_CHECKING:
     from holdfast.cli.client import Client
-    from holdfast.core.chats import Chat
 
 
 class Sent(Record, frozen=True, kw_only=True):
@@ -28,19 +28,15 @@ def ps(
     words: Annotated[
         str | None, typer.Option("--search", "-s", help="Only chats that have these words.")
     ] = None,
-    status: Annotated[
-        str | None,
-        typer.Option(help="Only chats that are idle, running, interrupting, requires_action or error."),
-    ] = None,
+    status: Annotated[Status | None, typer.Option(help="Only chats in this state.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="How many at most.")] = 20,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
     """List your chats, those last active first: what each is doing, and whether it needs you."""
     from holdfast.cli.tables import print_table
-    from holdfast.core.chats import Chat
 
-    async def listed(client: "Client") -> "tuple[Chat, ...]":
+    async def listed(client: "Client") -> tuple[Chat, ...]:
         wanted = {"limit": limit, "q": words, "status": status}
         chats = await client.listed("/chats", Chat, {**wanted, "archived": False})
         if not everything:
@@ -62,7 +58,7 @@ def ps(
         )
 
 
-def _row(chat: "Chat", now: datetime) -> tuple[str, ...]:
+def _row(chat: Chat, now: datetime) -> tuple[str, ...]:
     from holdfast.cli.wording import ago, needs, short, state, title
 
     doing = "archived" if chat.archived else state(chat.status, chat.waiting)
@@ -111,9 +107,8 @@ def send(
 
 def stop(chat: ChatWord, as_json: AsJson = False, url: Url = None) -> None:
     """Interrupt what a chat is doing. What was said so far is kept; the queue goes on."""
-    from holdfast.core.chats import Chat
 
-    async def stopped(client: "Client") -> "Chat":
+    async def stopped(client: "Client") -> Chat:
         from holdfast.cli.chosen import find_chat
 
         found = await find_chat(client, chat)

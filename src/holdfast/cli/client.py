@@ -4,7 +4,7 @@ that trying it again after a lost connection does it once."""
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Generic, Literal, TypeVar, cast
 
@@ -40,13 +40,11 @@ class _Page(Record, Generic[T], frozen=True, kw_only=True):
 
 
 class Client:
-    """`patience_seconds`: for how long a server that does not answer is tried again."""
-
-    def __init__(
-        self, address: Address, session: aiohttp.ClientSession, patience_seconds: float = 0.0
-    ) -> None:
+    def __init__(self, address: Address, session: aiohttp.ClientSession) -> None:
         self.url = address.url
-        self.patience_seconds = patience_seconds
+        # For how long a server that does not answer is tried again, and who is told of each wait.
+        self.patience_seconds = 0.0
+        self.on_wait: Callable[[], None] | None = None
         self._session = session
         self._has_token = address.token is not None
 
@@ -99,6 +97,8 @@ class Client:
                 again = isinstance(error, Unreachable) or error.problem == "try_again"
                 if not again or waited >= self.patience_seconds:
                     raise
+            if self.on_wait is not None:
+                self.on_wait()
             await asyncio.sleep(pause)
             waited += pause
             pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)

@@ -26,7 +26,7 @@ _PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Errand:
     prompt: str
     chat: str | None = None
     model: str | None = None
@@ -50,8 +50,8 @@ def run(
     has everything exactly. Exit code 0: done; 1: it failed or needs a person; 130: interrupted (Ctrl-C
     interrupts the turn, a second one leaves at once)."""
     text = sys.stdin.read() if prompt == "-" else prompt
-    order = Order(text, chat, model, workspace)
-    raise typer.Exit(with_server(url, lambda client: one_turn(client, order, _output(as_json))))
+    errand = Errand(text, chat, model, workspace)
+    raise typer.Exit(with_server(url, lambda client: one_turn(client, errand, _output(as_json))))
 
 
 def _output(as_json: bool) -> "Output":
@@ -66,9 +66,9 @@ def _output(as_json: bool) -> "Output":
     return Followed(sys.stdout)
 
 
-async def one_turn(client: "Client", order: Order, output: "Output") -> int:
+async def one_turn(client: "Client", errand: Errand, output: "Output") -> int:
     begun: asyncio.Future[ChatId] = asyncio.get_running_loop().create_future()
-    following = asyncio.create_task(_follow(client, order, output, begun.set_result))
+    following = asyncio.create_task(_follow(client, errand, output, begun.set_result))
     async with _CtrlC(client, begun, following) as ctrl_c:
         try:
             chat_id, end = await following
@@ -82,7 +82,7 @@ async def one_turn(client: "Client", order: Order, output: "Output") -> int:
 
 
 async def _follow(
-    client: "Client", order: Order, output: "Output", begun: "Callable[[ChatId], None]"
+    client: "Client", errand: Errand, output: "Output", begun: "Callable[[ChatId], None]"
 ) -> "tuple[ChatId, End]":
     """Sends the message and watches until its turn is over."""
     from holdfast.cli.chosen import find_chat
@@ -91,9 +91,9 @@ async def _follow(
     from holdfast.cli.watching import watch
 
     turn = OwnTurn()
-    there = None if order.chat is None else await find_chat(client, order.chat)
+    there = None if errand.chat is None else await find_chat(client, errand.chat)
     if there is None:
-        chat_id = await _create(client, order)
+        chat_id = await _create(client, errand)
         turn.sent()
         begun(chat_id)
     else:
@@ -113,7 +113,7 @@ async def _follow(
                 return chat_id, end
             if isinstance(seen.event, CaughtUp) and not turn.is_sent:
                 # Watched first, then said: nothing of the turn can be missed.
-                body = {"content": order.prompt, "model": order.model}
+                body = {"content": errand.prompt, "model": errand.model}
                 sent = await client.post(f"/chats/{chat_id}/messages", Sent, body)
                 message, item = sent.message, sent.queued
                 turn.sent(message.id if message else None, item.id if item else None)
@@ -121,14 +121,14 @@ async def _follow(
     raise AssertionError("a feed does not end by itself")
 
 
-async def _create(client: "Client", order: Order) -> "ChatId":
+async def _create(client: "Client", errand: Errand) -> "ChatId":
     from holdfast.cli.chosen import find_workspace
     from holdfast.core.chats import Chat
 
-    body: dict[str, object] = {"content": order.prompt}
-    if order.model is not None:
-        body["model"] = order.model
-    if (workspace := await find_workspace(client, order.workspace)) is not None:
+    body: dict[str, object] = {"content": errand.prompt}
+    if errand.model is not None:
+        body["model"] = errand.model
+    if (workspace := await find_workspace(client, errand.workspace)) is not None:
         body["workspace_id"] = workspace
     return (await client.post("/chats", Chat, body)).id
 

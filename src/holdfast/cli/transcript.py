@@ -73,6 +73,7 @@ class _Run:
     place: int
     text: str = ""
     started_at: datetime | None = None
+    finished_at: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -204,6 +205,7 @@ class Transcript:
         run.text += part.text
         if isinstance(part, Reasoning):
             run.started_at = run.started_at or part.started_at
+            run.finished_at = part.finished_at or run.finished_at
         else:
             yield from self._show_text(run.place, run.text, whole=False)
 
@@ -220,7 +222,7 @@ class Transcript:
         if run.kind is Text:
             yield from self._show_text(run.place, run.text, whole=True)
         else:
-            yield from self._show_thought(run.place, run.text, None)
+            yield from self._show_thought(run.place, run.text, _seconds(run.started_at, run.finished_at))
 
     def _show_text(self, place: int, text: str, *, whole: bool) -> Iterator[Entry]:
         shown = self._shown.texts

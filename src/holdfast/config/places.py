@@ -52,10 +52,14 @@ def find_file(flag: Path | None, environ: Mapping[str, str]) -> Path | None:
     """The one that was named, or the first that is there."""
     if flag is not None:
         return Path(os.path.expanduser(flag)).absolute()
-    home = os.path.expanduser(environ.get("XDG_CONFIG_HOME") or "~/.config")
     # Unlike Path's own, these never raise: a directory that may not be looked into has no file for us.
-    candidates = (Path(FILE_NAME), Path(home, "holdfast", FILE_NAME))
+    candidates = (Path(FILE_NAME), config_directory(environ) / FILE_NAME)
     return next((path.absolute() for path in candidates if os.path.isfile(path)), None)
+
+
+def config_directory(environ: Mapping[str, str]) -> Path:
+    """A person's own: the configuration is looked for here, and what all agents are told."""
+    return Path(os.path.expanduser(environ.get("XDG_CONFIG_HOME") or "~/.config"), "holdfast")
 
 
 def read_file(path: Path) -> Found:

@@ -56,27 +56,19 @@ class RandomIds:
     def uuid7(self, now: datetime, after: str | None = None) -> str:
         """A fresh id for this moment; with `after`, one that is greater than it even if the clock went
         back."""
-        fresh = _format(to_micros(now) // 1000, self._randbits(12), self._randbits(62))
+        digits = (to_micros(now) // 1000 << 80 | self._randbits(80)).to_bytes(16, "big").hex()
+        fresh = f"{digits[:8]}-{digits[8:12]}-7{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
         return fresh if after is None or fresh > after else _above(after, self._randbits(32))
 
     def token(self) -> str:
         return secrets.token_urlsafe(18)
 
 
-# An id is 122 free bits (48 of milliseconds, 12 and 62 random) with the version and variant bits put between.
-def _format(millis: int, high: int, low: int) -> str:
-    return "%08x-%04x-7%03x-%04x-%012x" % (  # noqa: UP031 - twice as quick as an f-string, for every row
-        millis >> 16,
-        millis & 0xFFFF,
-        high,
-        0x8000 | low >> 48,
-        low & 0xFFFF_FFFF_FFFF,
-    )
-
-
 def _above(text: str, distance: int) -> str:
-    """The id that is so much, and one, greater."""
+    """The id that is so much, and one, greater. An id is 122 free bits (48 of milliseconds, 12 and 62 random)
+    with those of its version and its variant put between."""
     value = int(text.replace("-", ""), 16)
-    low, high, millis = value & (1 << 62) - 1, value >> 64 & 0xFFF, value >> 80
-    free = (millis << 74 | high << 62 | low) + 1 + distance
-    return _format(free >> 74, free >> 62 & 0xFFF, free & (1 << 62) - 1)
+    low = (1 << 62) - 1
+    free = (value >> 80 << 74 | (value >> 64 & 0xFFF) << 62 | value & low) + 1 + distance
+    digits = f"{free >> 74 << 80 | 7 << 76 | (free >> 62 & 0xFFF) << 64 | 2 << 62 | free & low:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -25,6 +25,7 @@ EventName = Literal[
     "history_reset",
     "span",
     "usage",
+    "collision",
     "caught_up",
     "closing",
     "created",

@@ -32,8 +32,9 @@ class Limits:
     # Who is so far behind is cut; before that, parts that wait are joined for who is slow.
     backlog_bytes: int = 4 * _MIB
     slow_bytes: int = 256 * _KIB
-    # Sent at once, unless one event is larger.
+    # Sent at once, unless one event is larger; and how long sending it may take.
     batch_bytes: int = 64 * _KIB
+    send_seconds: float = 30.0
 
 
 LIMITS = Limits()

@@ -11,7 +11,7 @@ HEARTBEAT_SECONDS = 15.0
 HEARTBEAT = b": still here\n\n"
 RECONNECT_MILLISECONDS = 1000
 # Written at once: so much is held for a client that does not read, beside what its socket holds.
-WRITE_BYTES = 64 * 1024
+WRITE_BYTES = 32 * 1024
 HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -49,6 +49,8 @@ async def _send_all(watcher: Watcher, send: Send, heartbeat_seconds: float) -> N
         if batch is None:
             return
         await _send(send, batch.sse)
+        # Nothing of it is kept while waiting for the next.
+        del batch
 
 
 async def _send(send: Send, body: bytes) -> None:

@@ -16,8 +16,6 @@ from holdfast.feed.log import Log
 # closing: the server stops.  deleted: there is nothing left to watch.  access: whoever watches may not any
 # more.  slow: it did not read.  failed: a fault of ours.
 Ending = Literal["closing", "deleted", "access", "slow", "failed"]
-# Looks at a watcher that still sends the same batch, one every few seconds, before it counts as gone.
-PATIENCE = 15
 
 
 class Source(Protocol):
@@ -58,11 +56,11 @@ class Watcher:
         # Called once, when it ends otherwise than by its client's going.
         self.when_ended: Callable[[], None] | None = None
         self.source = source
-        self._batch_bytes = limits.batch_bytes
+        self._limits = limits
         self._in_log = False
         self._ready: deque[Batch] = deque()
         self._waiter: asyncio.Future[None] | None = None
-        # How often it was looked at while it sent the same batch; None: it waits for one.
+        # How many polls it has been sending the same batch for; None: it waits for one.
         self._sending: int | None = None
 
     def __aiter__(self) -> Self:
@@ -100,12 +98,14 @@ class Watcher:
 
     def give(self, frames: Iterable[Frame]) -> None:
         """To be sent before anything from the log."""
+        if self.ending is not None:
+            return
         some: list[Frame] = []
         size = 0
         for frame in frames:
             if frame.event == "span" and not self.spans:
                 continue
-            if some and size + frame.size > self._batch_bytes:
+            if some and size + frame.size > self._limits.batch_bytes:
                 self._ready.append(Batch(some))
                 some, size = [], 0
             some.append(frame)
@@ -115,6 +115,8 @@ class Watcher:
         self.wake()
 
     def enter_log(self) -> None:
+        if self.ending is not None:
+            return
         self._in_log = True
         self.source.log.enter(self)
         self.wake()
@@ -155,9 +157,9 @@ class Watcher:
         self.end("slow")
 
     def look(self) -> None:
-        """Called every few seconds: who has been sending the same batch for long is gone or as good as."""
+        """Called by every poll: who has been sending the same batch for long is gone, or as good as."""
         if self._sending is None:
             return
         self._sending += 1
-        if self._sending > PATIENCE:
+        if self._sending * self._limits.poll_seconds > self._limits.send_seconds:
             self.end("slow")

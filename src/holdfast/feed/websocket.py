@@ -5,6 +5,7 @@ id it has."""
 from collections.abc import Callable
 
 from holdfast.feed.connection import Receive, Send, converse
+from holdfast.feed.frames import Batch
 from holdfast.feed.watcher import Ending, Watcher
 
 CLOSES: dict[Ending, tuple[int, str]] = {
@@ -32,9 +33,15 @@ async def respond(
 
 
 async def _send_all(watcher: Watcher, send: Send) -> None:
-    async for batch in watcher:
-        for text in batch.texts:
-            await send({"type": "websocket.send", "text": text})
+    while (batch := await anext(watcher, None)) is not None:
+        await _send_texts(send, batch)
+        # Nothing of it is kept while waiting for the next.
+        del batch
+
+
+async def _send_texts(send: Send, batch: Batch) -> None:
+    for text in batch.texts:
+        await send({"type": "websocket.send", "text": text})
 
 
 async def _until_disconnect(receive: Receive) -> None:

@@ -1,5 +1,6 @@
-"""Where workflows are found: in the project, in the home directory, in the catalogue. The nearest of a name wins. A
-file that cannot be read is listed with what is wrong with it and hides nothing. Reading blocks: call it in a thread."""
+"""Where workflows are found: in the project, in the home directory, in the catalogue. The nearest of a name
+wins. A file that cannot be read is listed with what is wrong with it and hides nothing. Reading blocks: call
+it in a thread."""
 
 import errno
 import os
@@ -137,11 +138,18 @@ def _read_file(place: Place, name: str, directory: int) -> Workflow:
 def _read(name: str, directory: int) -> bytes:
     """Never waits and never follows a link: a name may be anything by now."""
     try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+        descriptor = os.open(
+            name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory
+        )
     except OSError as error:
-        why = "it is a symbolic link" if error.errno == errno.ELOOP else (error.strerror or str(error)).lower()
+        why = (
+            "it is a symbolic link" if error.errno == errno.ELOOP else (error.strerror or str(error)).lower()
+        )
         raise BadScript(f"The file cannot be read: {why}.") from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise BadScript("The file cannot be read: it is not an ordinary file.")
-        return file.read(MAX_BYTES + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)

@@ -2,68 +2,58 @@
 and the rest is wrapped into one function, so that `await` and `return` stand at its top. Lines stay where
 they are."""
 
+import time
 from collections.abc import Iterator
 
 import tree_sitter_javascript
-from tree_sitter import Language, Node, Parser, Query, QueryCursor
+from tree_sitter import Language, Node, Parser
 
 from holdfast.core.errors import BadScript
 from holdfast.core.shapes import Json
 from holdfast.scripts.meta import Literally, bad
 from holdfast.scripts.names import check_name
 
+PARSE_SECONDS = 0.5
 _LANGUAGE = Language(tree_sitter_javascript.language())
 _NOT_STATEMENTS = ("comment", "hash_bang_line", "html_comment")
 _FUNCTIONS = ("function_expression", "arrow_function", "function_declaration", "generator_function")
-_REFUSED = Query(
-    _LANGUAGE,
-    """
-    (import_statement) @import
-    (call_expression function: (import)) @import
-    (meta_property) @meta
-    (call_expression function: (identifier) @require (#eq? @require "require"))
-    (member_expression object: (identifier) @module property: (property_identifier) @exports
-      (#eq? @module "module") (#eq? @exports "exports"))
-    (assignment_expression left: (member_expression object: (identifier) @bare (#eq? @bare "exports")))
-    [(jsx_element) (jsx_self_closing_element)] @jsx
-    (export_statement) @export
-    """,
-)
-_IDENTIFIERS = Query(_LANGUAGE, "(identifier) @name")
-_TYPE_WORDS = ("interface", "type", "enum", "namespace", "declare", "abstract", "as", "satisfies", "readonly")
-_TYPE_MARKS = (
-    "?:",
-    "):",
-    ": string",
-    ": number",
-    ": boolean",
-    ": any",
-    ": void",
-    "<string>",
-    "<number>",
-    "<any>",
-)
+_TYPE_WORDS = ("interface", "type", "enum", "namespace", "declare", "abstract", "as", "satisfies")
+_TYPE_MARKS = ("?:", "):", ": string", ": number", ": boolean", ": any", ": void", "<string>", "<any>")
 _WHY = {
     "import": "import is not available: a script has the workflow words and plain JavaScript.",
     "require": "require() is not available: a script has the workflow words and plain JavaScript.",
-    "module": "module.exports means nothing here. Begin with `export const meta = ...`, end with return.",
-    "bare": "exports means nothing here. Begin with `export const meta = ...`, end with return.",
-    "jsx": "JSX is not JavaScript that runs here.",
+    "module.exports": "module.exports means nothing: begin with `export const meta = ...`, end with return.",
 }
 _DEFAULT = "__holdfast_default"
 
 
 def read_javascript(text: str) -> tuple[Literally, str]:
     source = text.encode()
-    root = Parser(_LANGUAGE).parse(source).root_node
+    root = _parse(source)
     if root.has_error:
         raise _complain(source, root)
-    _refuse(root)
-    for node in QueryCursor(_IDENTIFIERS).captures(root).get("name", []):
-        check_name(_text(node), _line(node))
+    for node in _nodes(root):
+        _refuse(node)
     statements = [node for node in root.named_children if node.type not in _NOT_STATEMENTS]
     literal = _meta(statements[0] if statements else None)
     return literal, _wrap(source, root, statements)
+
+
+def _parse(source: bytes) -> Node:
+    """What is far from JavaScript can take the parser for ever, because it looks for a way to go on. It
+    cannot be interrupted, but it can be told that the text is over: so it is tried first."""
+    until = time.thread_time() + PARSE_SECONDS
+    late = False
+
+    def read(offset: int, _: object) -> bytes:
+        nonlocal late
+        late = late or time.thread_time() > until
+        return b"" if late else source[offset : offset + 4096]
+
+    Parser(_LANGUAGE).parse(read)
+    if late:
+        raise BadScript("The script takes too long to be read: it is not JavaScript, or nested very deeply.")
+    return Parser(_LANGUAGE).parse(source).root_node
 
 
 def _line(node: Node) -> int:
@@ -115,20 +105,52 @@ def _looks_typed(source: bytes, error: Node) -> bool:
     )
 
 
-def _refuse(root: Node) -> None:
-    found = QueryCursor(_REFUSED).captures(root)
-    for kind, sentence in _WHY.items():
-        for node in found.get(kind, [])[:1]:
-            raise bad(_line(node), sentence)
-    for node in found.get("meta", []):
-        if _text(node).replace(" ", "") == "import.meta":
+def _nodes(root: Node) -> Iterator[Node]:
+    """All of them, in order, without recursion and in linear time: a script may be nested very deeply."""
+    cursor = root.walk()
+    while True:
+        if cursor.node is not None:
+            yield cursor.node
+        if cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return
+
+
+def _refuse(node: Node) -> None:
+    match node.type:
+        case "identifier":
+            check_name(_text(node), _line(node))
+        case "import" | "import_statement":
             raise bad(_line(node), _WHY["import"])
-    for node in found.get("export", []):
-        if not (_is_meta(node) or _default_function(node) is not None):
-            raise bad(
-                _line(node),
-                "only meta can be exported, and one function: `export default async function (args) {...}`.",
-            )
+        case "call_expression":
+            if _field(node, "function") == "require":
+                raise bad(_line(node), _WHY["require"])
+        case "member_expression":
+            if _field(node, "object") == "module" and _field(node, "property") == "exports":
+                raise bad(_line(node), _WHY["module.exports"])
+        case "assignment_expression":
+            left = node.child_by_field_name("left")
+            if left is not None and left.type == "member_expression" and _field(left, "object") == "exports":
+                raise bad(_line(node), _WHY["module.exports"])
+        case "jsx_element" | "jsx_self_closing_element":
+            raise bad(_line(node), "JSX is not JavaScript that runs here.")
+        case "export_statement":
+            if not (_is_meta(node) or _default_function(node) is not None):
+                raise bad(
+                    _line(node),
+                    "only meta can be exported, or one function: `export default async function (args) {}`.",
+                )
+        case _:
+            pass
+
+
+def _field(node: Node, name: str) -> str:
+    """The text of a part that is a plain name; nothing when it is more than that."""
+    part = node.child_by_field_name(name)
+    plain = part is not None and part.type in ("identifier", "property_identifier")
+    return _text(part) if part is not None and plain else ""
 
 
 # Meta

@@ -7,7 +7,7 @@ from holdfast.scripts.javascript_source import read_javascript
 from holdfast.scripts.meta import Language, Meta, bad, make_meta
 from holdfast.scripts.python_source import read_python
 
-MAX_BYTES = 512 * 1024
+MAX_BYTES = 256 * 1024
 SUFFIXES: dict[str, Language] = {".js": "javascript", ".py": "python"}
 
 
@@ -60,7 +60,9 @@ def _decode(source: bytes) -> str:
         return source.decode()
     except UnicodeDecodeError as error:
         line = source.count(b"\n", 0, error.start) + 1
-        raise bad(line, f"the byte {source[error.start]:#04x} is not UTF-8. Save the script as UTF-8.") from None
+        raise bad(
+            line, f"the byte {source[error.start]:#04x} is not UTF-8. Save the script as UTF-8."
+        ) from None
 
 
 def _line(text: str, position: int) -> int:

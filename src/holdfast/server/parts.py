@@ -82,6 +82,7 @@ async def opened(
             metrics=metrics,
             clock=clock,
             ids=ids,
+            instructions=box.instructions,
         )
         following.hand_to(providers, worker)
         hub = Hub(store, bus)

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import structlog
 
 from holdfast.bus.interface import Bus
+from holdfast.config.places import config_directory
 from holdfast.config.sections import Config
 from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError
 from holdfast.core.ids import Ids, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
 from holdfast.providers.registry import Registry as Providers
+from holdfast.server.instructions import told
 from holdfast.store import workspaces as workspace_queries
 from holdfast.store.interface import Store
 from holdfast.tools.agents import agent_tools
@@ -26,6 +28,7 @@ from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
 from holdfast.tools.registry import Registry
 from holdfast.tools.search import search_tools
 from holdfast.tools.todo import TODO
+from holdfast.worker.run import Instructions
 from holdfast.workspaces.cgroups import Cgroups
 from holdfast.workspaces.limits import Limits
 from holdfast.workspaces.probe import Probe, probe
@@ -41,6 +44,8 @@ log = structlog.get_logger(__name__)
 @dataclass(frozen=True, kw_only=True)
 class Toolbox:
     tools: Registry
+    # What the workspace of a chat tells its agents.
+    instructions: Instructions
     workspaces: Workspaces
     worktrees: Worktrees
     processes: Processes
@@ -77,7 +82,7 @@ async def toolbox(
     try:
         for entry in await processes.end_left_over():
             log.warning("a command of a killed server was ended", process_id=entry.id, chat_id=entry.chat_id)
-        roots = Roots(data, config().workspaces.roots)
+        roots = Roots(data, config().workspaces.roots, [config_directory(environ)])
 
         async def find(workspace_id: WorkspaceId, owner_id: UserId) -> Workspace | None:
             return await store.read(workspace_queries.workspace(workspace_id, owner_id))
@@ -94,6 +99,7 @@ async def toolbox(
             check_model=lambda name: _check_model(providers, name),
         )
         yield Toolbox(
+            instructions=told(workspaces, config_directory(environ)),
             tools=Registry(
                 (
                     ASK_USER,

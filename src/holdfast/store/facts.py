@@ -15,6 +15,10 @@ SENT = "SELECT id FROM messages WHERE chat_id = $1 AND queue_item_id = $2"
 ANSWERED = "SELECT call_id FROM calls WHERE chat_id = $1 AND call_id = $2 AND state = 'answered'"
 TARGET = "SELECT role, removed FROM messages WHERE chat_id = $1 AND id = $2"
 KEY_SEEN = "SELECT 1 FROM inbox WHERE chat_id = $1 AND key = $2"
+STOPPED = (
+    "SELECT 1 FROM chats c JOIN turns t ON t.chat_id = c.id AND t.number = c.turn "
+    "WHERE c.id = $1 AND c.parent_id IS NOT NULL AND t.outcome = 'interrupted'"
+)
 UNTAKEN = "SELECT child_id, turn FROM deliveries WHERE child_id = $1 AND turn = $2 AND NOT taken"
 SUBTREE = (
     "WITH RECURSIVE below (id) AS (SELECT id FROM chats WHERE parent_id = $1 "
@@ -47,6 +51,7 @@ def facts(chat_id: ChatId, needs: Needs, view: View | None) -> Query[Facts]:
         constant(()) if edited is None else views(STARTED_THERE, chat_id, edited),
         constant(False) if notice_key is None else query(KEY_SEEN, chat_id, notice_key, read=any_row),
         constant(False) if notice_key is None else over_budget(chat_id),
+        constant(False) if notice_key is None else query(STOPPED, chat_id, read=any_row),
         joined(*[_untaken(key) for key in needs.deliveries], read=_deliveries),
         views(FAMILY, view.chat.root_id, chat_id) if needs.family and view is not None else constant(()),
         subtree(chat_id) if needs.subtree else constant(()),
@@ -66,6 +71,7 @@ def _facts(
     started_there: tuple[View, ...],
     key_seen: bool,
     over_budget: bool,
+    stopped: bool,
     deliveries: frozenset[DeliveryKey],
     family: tuple[View, ...],
     subtree: tuple[ChatId, ...],
@@ -78,6 +84,7 @@ def _facts(
         started_there=started_there,
         key_seen=key_seen,
         over_budget=over_budget,
+        stopped=stopped,
         deliveries=deliveries,
         family=family,
         subtree=subtree,

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from holdfast.core.errors import HoldfastError
 from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
-from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.blocking import finishing
 from holdfast.workspaces.chat_files import ChatFiles, Done
 from holdfast.workspaces.edits import MAX_EDITS, Edit
 from holdfast.workspaces.seen import Seen
@@ -153,7 +153,7 @@ class Files:
         try:
             root = await self._workspaces.root_of(context)
             files = ChatFiles(root, self._seen, context.chat_id, repeated=context.run > 1)
-            done = await blocking(lambda: what(files))
+            done = await finishing(lambda: what(files))
         except HoldfastError as error:
             raise ToolError(error.text) from error
         return Answer(output=done.text, diff=done.diff)

@@ -3,6 +3,7 @@ shown, and what it says about the turn. It only grows by what was committed, and
 else changed it; both ways come to the same."""
 
 from collections.abc import Iterable
+from typing import cast
 
 from holdfast.chats.commands import NewMessage
 from holdfast.chats.synthetic import unanswered
@@ -10,6 +11,7 @@ from holdfast.chats.view import Call
 from holdfast.core.ids import CallId
 from holdfast.core.messages import Message
 from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
+from holdfast.core.shapes import Json
 from holdfast.prompt.history import PromptHistory, is_boundary
 from holdfast.worker.repeats import Repeats
 
@@ -19,6 +21,8 @@ NUDGE = Notice(
 )
 
 
+# The code of the notice that holds what a workspace tells its agents.
+INSTRUCTIONS = "instructions"
 GO_ON = Notice(code="go_on", text="Your provider paused you before the end. Go on.")
 
 
@@ -53,6 +57,8 @@ class History:
         self.context_used: int | None = None
         self.context_limit: int | None = None
         self.context_model: str | None = None
+        # The workspace whose instructions the model was last shown; empty: that of a chat without one.
+        self.instructed_for: str | None = None
         self._repeats = Repeats()
         self._turn = 0
 
@@ -98,6 +104,9 @@ class History:
     def _look_at_word(self, message: Message) -> None:
         self.complete = False
         codes = [part.code for part in message.parts if isinstance(part, Notice)]
+        if INSTRUCTIONS in codes:
+            self.instructed_for = _workspace_of(message)
+            return
         if NUDGE.code in codes:
             self._repeats = self._repeats.told()
             return
@@ -112,6 +121,13 @@ class History:
         """How often calls of this turn failed in the same way, when these results are in history too."""
         before = self._repeats if turn == self._turn else Repeats()
         return before.after(self.calls, results)
+
+
+def _workspace_of(message: Message) -> str:
+    for part in message.parts:
+        if isinstance(part, Notice) and part.code == INSTRUCTIONS:
+            return str(cast(dict[str, Json], part.data).get("workspace_id", ""))
+    return ""
 
 
 def _text(message: Message) -> str:

@@ -1,7 +1,7 @@
 """One chat being run: the owned chat together with everything its turn uses, as the parts of the runner pass
 it around. What was chosen for the chat is read once per turn: a choice made meanwhile is for the next one."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
@@ -13,7 +13,7 @@ from holdfast.core.chats import ClientTool, Settings
 from holdfast.core.clock import Clock
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.events import Episode
-from holdfast.core.ids import CallId, Ids
+from holdfast.core.ids import CallId, ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.parts import Part
 from holdfast.core.shapes import Json
 from holdfast.prompt.system import system
@@ -27,6 +27,9 @@ from holdfast.worker.models import Models
 from holdfast.worker.owned import OwnedChat
 from holdfast.worker.settings import WorkerSettings
 from holdfast.worker.turn import Limits
+
+# What a chat's workspace tells its agents; None: nothing.
+Instructions = Callable[[ChatId, UserId, WorkspaceId | None], Awaitable[str | None]]
 
 
 class Partial:
@@ -50,8 +53,10 @@ class Run:
         tools: Registry,
         clock: Clock,
         ids: Ids,
+        instructions: Instructions | None = None,
     ) -> None:
         self.chat = chat
+        self.instructions = instructions
         self.settings = settings
         self.models = models
         self.clock = clock

@@ -26,7 +26,7 @@ from holdfast.worker.deliveries import tell_parents
 from holdfast.worker.lease import LeaseKeeper
 from holdfast.worker.models import Models
 from holdfast.worker.owned import OwnedChat, Texts
-from holdfast.worker.run import Run
+from holdfast.worker.run import Instructions, Run
 from holdfast.worker.runner import Runner
 from holdfast.worker.settings import WorkerSettings
 from holdfast.worker.titles import describe
@@ -50,6 +50,7 @@ class Worker:
         metrics: Metrics | None = None,
         clock: Clock | None = None,
         ids: Ids | None = None,
+        instructions: Instructions | None = None,
     ) -> None:
         self._store = store
         self._bus = bus
@@ -59,6 +60,7 @@ class Worker:
         self._metrics = metrics or Metrics()
         self._clock = clock or SystemClock()
         self._ids = ids or RandomIds()
+        self._instructions = instructions
         self._runners: dict[ChatId, Runner] = {}
         self._tasks: dict[ChatId, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -212,6 +214,7 @@ class Worker:
             tools=self._tools,
             clock=self._clock,
             ids=self._ids,
+            instructions=self._instructions,
         )
         run.stopping = self._stopping.is_set()
         runner = Runner(run, self._turn_ended)

@@ -1,6 +1,5 @@
 """Work that blocks, in a thread of its own, so that a slow disk holds up neither the loop nor a pool that
-others wait for. Cancelled, it waits for the real end once: a thread cannot be stopped, and what it did
-counts."""
+others wait for. A thread cannot be stopped: whoever is cancelled waits for its real end first."""
 
 import asyncio
 import threading
@@ -12,6 +11,27 @@ T = TypeVar("T")
 
 
 async def blocking(function: Callable[[], T]) -> T:
+    """Cancelled, it is cancelled once the thread has ended."""
+    work = _start(function)
+    try:
+        await asyncio.wait({work})
+    except asyncio.CancelledError:
+        await asyncio.wait({work})
+        raise
+    return work.result()
+
+
+async def finishing(function: Callable[[], T]) -> T:
+    """For what has effects: cancelled, it still gives what the thread came to, because that has happened."""
+    work = _start(function)
+    try:
+        await asyncio.wait({work})
+    except asyncio.CancelledError:
+        await asyncio.wait({work})
+    return work.result()
+
+
+def _start(function: Callable[[], T]) -> "asyncio.Future[T]":
     done: Future[T] = Future()
 
     def run() -> None:
@@ -21,16 +41,12 @@ async def blocking(function: Callable[[], T]) -> T:
             done.set_exception(error)
 
     threading.Thread(target=run, name="holdfast-files", daemon=True).start()
-    waiting = asyncio.wrap_future(done)
-    waiting.add_done_callback(_hear)
-    try:
-        await asyncio.wait({waiting})
-    except asyncio.CancelledError:
-        await asyncio.wait({waiting})
-    return waiting.result()
+    work = asyncio.wrap_future(done)
+    work.add_done_callback(_hear)
+    return work
 
 
-def _hear(future: "asyncio.Future[T]") -> None:
+def _hear(work: "asyncio.Future[T]") -> None:
     """An error after everybody left is nobody's."""
-    if not future.cancelled():
-        future.exception()
+    if not work.cancelled():
+        work.exception()

@@ -27,6 +27,8 @@ _BARE_LF = re.compile(r"(?<!\r)\n")
 _LOOSE_LINES = 1000
 # What is made to find something loosely takes several times the memory of the text.
 _LOOSE_TEXT_LINES = 100_000
+# In a text that repeats itself without end a place is not certain anyway.
+_COMPARED_LINES = 1_000_000
 
 
 class Match(Record, frozen=True, kw_only=True):
@@ -116,10 +118,22 @@ def find_loosely(lines: Lines, old: str, new: str, limit: int) -> list[Match]:
     ):
         return []
     for level, (note, _) in enumerate(LEVELS):
-        spans = islice(_spans(lines, lines.loosened(level), old), limit + 1)
-        if matches := [_fitted(lines, start, end, old, new, f"matched with {note}") for start, end in spans]:
+        spans = _spans(lines, lines.loosened(level), old)
+        found = (_fitted(lines, start, end, old, new, f"matched with {note}") for start, end in spans)
+        if matches := _apart(found, limit):
             return matches
-    return list(islice(_shifted(lines, old, new), limit + 1))
+    return _apart(_shifted(lines, old, new), limit)
+
+
+def _apart(found: Iterator[Match], limit: int) -> list[Match]:
+    """Up to the first that overlaps the one before: it will be refused, and in a text that repeats itself
+    there can be very many."""
+    matches: list[Match] = []
+    for match in islice(found, limit + 1):
+        matches.append(match)
+        if len(matches) > 1 and match.start < matches[-2].end:
+            break
+    return matches
 
 
 def _spans(lines: Lines, loose: Loosened, old: str) -> Iterator[tuple[int, int]]:
@@ -150,10 +164,15 @@ def _shifted(lines: Lines, old: str, new: str) -> Iterator[Match]:
     bodies = [_body_of(line) for line in wanted]
     anchor = max(range(len(bodies)), key=lambda index: len(bodies[index]))
     count = len(lines.lines) - (lines.lines[-1] == "")  # after the last line end there is no line
-    for number in lines.numbers.get(bodies[anchor], ()):
-        first = number - anchor
-        if first < 0 or lines.bodies[first : min(first + len(wanted), count)] != bodies:
-            continue
+    firsts = (number - anchor for number in lines.numbers.get(bodies[anchor], ()))
+    alike = [
+        first
+        for first in firsts
+        if first >= 0 and lines.bodies[first : min(first + len(wanted), count)] == bodies
+    ]
+    if len(alike) * len(wanted) > _COMPARED_LINES:
+        return
+    for first in alike:
         shift = shift_between(wanted, lines.lines[first : first + len(wanted)])
         if shift is None or (moved := _moved(new, shift)) is None:
             continue

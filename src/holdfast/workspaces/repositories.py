@@ -69,7 +69,9 @@ def find_repository(root: Root, trusted: Sequence[Path]) -> Repository:
 @asynccontextmanager
 async def borrowed(repository: Repository, work: Path) -> AsyncGenerator["Borrowed"]:
     """Git sees `work` as a checkout of the repository, and no setting of it."""
-    own = await blocking(lambda: Path(mkdtemp(prefix="holdfast-git-")))
+    own = Path(
+        mkdtemp(prefix="holdfast-git-")
+    )  # not in a thread: cancelled there, nobody would know its name
     try:
         has_index = await blocking(lambda: _furnish(own, repository))
         yield Borrowed(environment(own) | {"GIT_WORK_TREE": str(work)}, own, has_index)
@@ -173,5 +175,7 @@ def _copy_index(directory: Path, own: Path) -> None:
                 if os.fstat(source.fileno()).st_size > _INDEX_BYTES:
                     raise OSError(errno.EFBIG, "too large to be true")
                 shutil.copyfileobj(source, target)
+            # A file that is as old as the index is compared by content: the copy must not look younger.
+            shutil.copystat(path, own / path.name)
     except OSError:
         (own / "index").unlink(missing_ok=True)  # everything is compared, then

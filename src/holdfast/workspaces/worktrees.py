@@ -88,7 +88,7 @@ async def _check_out(repository: Repository, made: Worktree, root: Root) -> None
         await run_git(lent.environment, root.path, "read-tree", made.base)
         await run_git(lent.environment, root.path, "checkout-index", "--all", "--force", "--quiet")
         await run_git(lent.environment, root.path, "update-index", "-q", "--refresh")
-        await blocking(lambda: shutil.copyfile(lent.directory / "index", own.directory / "index"))
+        await blocking(lambda: shutil.copy2(lent.directory / "index", own.directory / "index"))
 
 
 async def _git(repository: Repository, *arguments: str) -> None:

@@ -15,6 +15,7 @@ from holdfast.cli.client import Client
 from holdfast.cli.conversation.answers import Asking, Decide, Submit, Unclear
 from holdfast.cli.conversation.commands import Order, help_text, is_command, parse
 from holdfast.cli.conversation.deeds import NO_CHAT, Deeds, usage_text
+from holdfast.cli.conversation.inquiry import Inquiry
 from holdfast.cli.conversation.picture import Typing, picture
 from holdfast.cli.entries import Entry
 from holdfast.cli.events import Event, Found, Lost
@@ -28,7 +29,7 @@ from holdfast.cli.terminal.screen import Screen
 from holdfast.cli.transcript import Transcript
 from holdfast.cli.watching import watch
 from holdfast.core.errors import HoldfastError, Refused
-from holdfast.core.ids import CallId, ChatId
+from holdfast.core.ids import ChatId
 from holdfast.core.messages import Busy
 
 INTERRUPTED = 130
@@ -38,6 +39,7 @@ _TICK_SECONDS = 0.125
 _FRAME_SECONDS = 0.03
 # What is typed while the server is away is done when it comes back.
 _PATIENCE_SECONDS = 24 * 3600.0
+_AWAY = "The server does not answer; what you typed is sent when it does."
 
 Deed = Callable[[], Awaitable[str | None]]
 
@@ -55,8 +57,7 @@ class Session:
         self._editor = Editor()
         # What was being typed when something was asked.
         self._set_aside: Editor | None = None
-        self._asking: Asking | None = None
-        self._answered: set[tuple[ChatId, CallId]] = set()
+        self._inquiry = Inquiry()
         self._sending: deque[str] = deque()
         self._hint = ""
         self._armed = False
@@ -69,7 +70,9 @@ class Session:
     async def run(self) -> int:
         """Until the person leaves; the exit code."""
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._fault)
         self._client.patience_seconds = _PATIENCE_SECONDS
+        self._client.on_wait = self._wait_for_server
         self._mode.enter()
         loop.add_reader(self._fd, self._read_keys)
         loop.add_signal_handler(signal.SIGWINCH, self._draw)
@@ -118,6 +121,15 @@ class Session:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def _fault(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Of ours, in a callback: the terminal comes back first, then it is raised."""
+        if not self._left.done():
+            self._left.set_exception(context.get("exception") or RuntimeError(context["message"]))
+
+    def _wait_for_server(self) -> None:
+        self._hint = _AWAY
+        self._changed()
+
     async def _watch(self, chat_id: ChatId) -> None:
         async with aclosing(watch(self._client, chat_id, tail=TAIL)) as feed:
             async for seen in feed:
@@ -132,6 +144,9 @@ class Session:
                     self.say(told)
             except HoldfastError as error:
                 self.say(error.text, "red")
+            if self._hint == _AWAY:
+                self._hint = ""
+                self._changed()
 
     async def _tick(self) -> None:
         while True:
@@ -156,63 +171,55 @@ class Session:
     # --- what is asked ---
 
     def _ask(self) -> None:
-        """The first call that waits for a person and was not answered here."""
-        action = self._transcript.action
-        waiting = [
-            call
-            for call in (() if action is None else action.calls)
-            if call.kind != "client_tool" and (call.chat_id, call.call_id) not in self._answered
-        ]
-        if not waiting:
-            self._asking = None
+        if not self._inquiry.look(self._transcript.action):
+            return
+        asking = self._inquiry.asking
+        if asking is None:
             if self._set_aside is not None:
                 self._editor, self._set_aside = self._set_aside, None
-        elif self._asking is None or self._asking.call.call_id != waiting[0].call_id:
-            if self._set_aside is None:
-                # What was being typed was not meant as an answer.
-                self._set_aside, self._editor = self._editor, Editor()
-            self._now_ask(Asking(waiting[0]))
+            return
+        if self._set_aside is None:
+            # What was being typed was not meant as an answer.
+            self._set_aside = self._editor
+        self._put(asking)
 
-    def _now_ask(self, asking: Asking) -> None:
-        self._asking = asking
+    def _put(self, asking: Asking) -> None:
         self._editor = Editor()
         self.say(f"? {asking.request()}", "yellow")
 
     def _answer(self, asking: Asking, line: str) -> None:
-        match asking.understand(line):
-            case Unclear() as unclear:
-                self._hint = f"Not an answer. {unclear.text}"
-            case Asking() as following:
-                self.say(f"→ {neutral(line)}")
-                self._now_ask(following)
-            case Decide() | Submit() as answer:
-                self.say(f"→ {neutral(line)}")
-                self._give(answer)
+        meant = asking.understand(line)
+        if isinstance(meant, Unclear):
+            self._hint = f"Not an answer. {meant.text}"
+            return
+        self.say(f"→ {neutral(line)}")
+        if isinstance(meant, Asking):
+            self._inquiry.go_on(meant)
+            self._put(meant)
+        else:
+            self._inquiry.answered(meant.call)
+            self._todo.put_nowait(lambda: self._give(meant))
+            self._ask()
 
-    def _give(self, answer: Decide | Submit) -> None:
-        place = (answer.call.chat_id, answer.call.call_id)
-        self._answered.add(place)
-
-        async def deed() -> None:
-            try:
-                await self._deeds.answer(answer)
-            except Refused as error:
-                if error.problem != "already_answered":
-                    # It waits as before.
-                    self._answered.discard(place)
-                    self._asking = None
-                    self._ask()
-                raise
-
-        self._todo.put_nowait(deed)
-        self._ask()
+    async def _give(self, answer: Decide | Submit) -> None:
+        try:
+            await self._deeds.answer(answer)
+        except Refused as error:
+            if error.problem != "already_answered":
+                self._inquiry.not_answered(answer.call)
+                self._ask()
+            raise
 
     # --- keys ---
 
     def _read_keys(self) -> None:
-        data = os.read(self._fd, 64 * 1024)
+        try:
+            data = os.read(self._fd, 64 * 1024)
+        except OSError:
+            data = b""
         if not data:
-            self._leave(0)
+            # The window was closed.
+            self._leave(128 + signal.SIGHUP)
         for press in self._keys.feed(data):
             self._press(press)
 
@@ -250,8 +257,8 @@ class Session:
                     self._hint = wrong
                 case order:
                     self._obey(order)
-        elif self._asking is not None:
-            self._answer(self._asking, line)
+        elif self._inquiry.asking is not None and busy == "queue":
+            self._answer(self._inquiry.asking, line)
         else:
             self._send(line, busy)
 
@@ -345,6 +352,6 @@ class Session:
             self._drawing.cancel()
             self._drawing = None
         above, self._above = self._above, ""
-        typing = Typing(self._editor, self._asking, tuple(self._sending), self._hint)
+        typing = Typing(self._editor, self._inquiry.asking, tuple(self._sending), self._hint)
         screen = self._screen
         screen.draw(above, picture(self._transcript, typing, datetime.now(UTC), screen.columns, screen.rows))

@@ -48,8 +48,8 @@ class Prose(Markdown):
 
 
 def rendered(part: RenderableType, columns: int) -> str:
-    """As a terminal takes it, in colours that it knows; without empty lines before and after, without the blanks
-    that fill lines up, and without the end of the last line."""
+    """As a terminal takes it, in colours that it knows; without empty lines before and after, without the
+    blanks that fill lines up, and without the end of the last line."""
     out = StringIO()
     console = Console(
         file=out,

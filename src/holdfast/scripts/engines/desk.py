@@ -2,11 +2,15 @@
 it is made, and written out. A call that is refused gets no number and reaches nobody. Runs inside the
 sandbox's process and uses the standard library alone."""
 
+import codecs
 import json
 from collections.abc import Callable
 from typing import Literal, cast
 
 from holdfast.scripts.engines.options import BadOption, read_options
+
+# Found now: once a script runs, no file can be opened, not even of the library.
+codecs.lookup("utf-16-le")
 
 Kind = Literal["agent", "workflow", "pause"]
 Json = object

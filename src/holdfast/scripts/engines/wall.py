@@ -1,5 +1,5 @@
-"""The operating system's wall around a sandbox: nothing of the machine is there but what the interpreter needs to
-read, there is no network and nobody else's process. Behind it stand the sandbox's own limits."""
+"""The operating system's wall around a sandbox: nothing of the machine is there but what the interpreter
+needs to read, there is no network and nobody else's process. Behind it stand the sandbox's own limits."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ def wall(language: Language) -> tuple[str, ...]:
 
 
 def _options(language: Language) -> list[str]:
-    options = ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox", "--chdir", "/"]
+    options = ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--chdir", "/"]
     for path in (*_LIBRARIES, *needed_paths(language)):
         options += ["--ro-bind-try", path, path]
     return [*options, "--dev", "/dev", "--remount-ro", "/", "--"]

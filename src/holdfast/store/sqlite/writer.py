@@ -243,11 +243,13 @@ class Writer:
     # --- back on the event loop ---
 
     def _tell(self, jobs: list[_LoopJob]) -> None:
+        # Of the hints of one commit for a chat only the last is news.
+        hints = {
+            (hint.chat_id, hint.delivery): hint for job in jobs if job.error is None for hint in job.hints
+        }
         try:
-            for job in jobs:
-                if job.error is None:
-                    for hint in job.hints:
-                        self._publish(hint)
+            for hint in hints.values():
+                self._publish(hint)
         finally:
             # Whatever became of the hints, nobody waits for ever.
             for job in jobs:
