@@ -1,11 +1,13 @@
 """Writes the reference pages that come from the code; with --check, only says which are out of date."""
 
+import json
 import sys
 from pathlib import Path
 from typing import cast
 
 from reference_cli import command_line
 
+from holdfast.api.app import document
 from holdfast.chats.states import State
 from holdfast.chats.table import TABLE
 from holdfast.config.sections import MEANINGS, NAMED_SECTIONS, RELOADED, SECTIONS
@@ -120,7 +122,17 @@ def _default(key: Key) -> str:
             return f'`"{value}"`'
 
 
-PAGES = {"transitions.md": transitions, "cli.md": command_line, "configuration.md": configuration}
+def openapi() -> str:
+    """What `/api/openapi.json` answers, to be read and compared; clients are made from it."""
+    return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
+
+
+PAGES = {
+    "transitions.md": transitions,
+    "cli.md": command_line,
+    "configuration.md": configuration,
+    "openapi.json": openapi,
+}
 
 
 def main() -> int:

@@ -8,7 +8,6 @@ from bench.measure import Stopwatch
 from bench.serve import side_by_side
 from bench.task import Figures, Task
 
-HOT = "hot"
 COMMITS_OF_A_STEP = 2
 # Items in the queue of the hot chat, as in bench/ours/transitions.py.
 QUEUED = 4
@@ -26,6 +25,11 @@ class Commit:
     def item(self) -> int:
         """The call or the step: two commits belong to each."""
         return (self.number + 1) // COMMITS_OF_A_STEP
+
+
+def id_of(number: int) -> str:
+    """As ours are: a uuid, as text."""
+    return f"00000000-0000-7000-8000-{number:012x}"
 
 
 class Floor(Protocol):
@@ -49,11 +53,11 @@ async def drive(floor: Floor, task: Task) -> Figures:
 
 async def _step(floor: Floor, task: Task) -> Figures:
     """Every writer on a chat of its own. Of turns, steps are counted, of transitions each commit."""
-    fillings = of_a_step()
+    fillings = of_a_step(task.engine)
     turns = task.work == "turns"
     laps = task.each * (task.steps if turns else 1)
     commits = COMMITS_OF_A_STEP if turns else 1
-    chats = [f"{number:036}" for number in range(task.at_once + 1)]
+    chats = [id_of(number) for number in range(task.at_once + 1)]
     await floor.create(chats)
     stopwatch = Stopwatch(task)
 
@@ -72,8 +76,9 @@ async def _step(floor: Floor, task: Task) -> Figures:
 
 async def _edit(floor: Floor, task: Task) -> Figures:
     """All writers on the same chat."""
-    filling = of_an_edit()
-    await floor.create([HOT])
+    filling = of_an_edit(task.engine)
+    hot = id_of(0)
+    await floor.create([hot])
     stopwatch = Stopwatch(task)
     last = 0
 
@@ -82,7 +87,7 @@ async def _edit(floor: Floor, task: Task) -> Figures:
         for _ in range(task.each):
             stopwatch.lap(str(number))
             last += 1
-            await floor.commit(Commit(HOT, last, filling))
+            await floor.commit(Commit(hot, last, filling))
         stopwatch.end(str(number))
 
     await write(task.at_once)

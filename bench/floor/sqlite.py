@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from bench.floor.load import QUEUED, Commit, drive
+from bench.floor.load import QUEUED, Commit, drive, id_of
 from bench.serve import serve
 from bench.task import Figures, Task
 
@@ -22,16 +22,17 @@ CREATE TABLE messages (
     key INTEGER PRIMARY KEY, chat_id TEXT NOT NULL, id TEXT NOT NULL, revision INTEGER NOT NULL,
     filling TEXT NOT NULL, UNIQUE (chat_id, id)
 ) STRICT;
-CREATE INDEX messages_by_revision ON messages (chat_id, revision, id);
 CREATE TABLE calls (
-    chat_id TEXT NOT NULL, call_id TEXT NOT NULL, state TEXT NOT NULL, filling TEXT NOT NULL,
-    PRIMARY KEY (chat_id, call_id)
+    chat_id TEXT NOT NULL, call_id TEXT NOT NULL, state TEXT NOT NULL, revision INTEGER NOT NULL,
+    filling TEXT NOT NULL, PRIMARY KEY (chat_id, call_id)
 ) STRICT;
 CREATE INDEX calls_open ON calls (chat_id) WHERE state <> 'answered';
+CREATE INDEX calls_by_revision ON calls (chat_id, revision);
 CREATE TABLE steps (
-    chat_id TEXT NOT NULL, turn INTEGER NOT NULL, number INTEGER NOT NULL, filling TEXT NOT NULL,
-    PRIMARY KEY (chat_id, turn, number)
+    chat_id TEXT NOT NULL, turn INTEGER NOT NULL, number INTEGER NOT NULL, revision INTEGER NOT NULL,
+    filling TEXT NOT NULL, PRIMARY KEY (chat_id, turn, number)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX steps_by_revision ON steps (chat_id, revision);
 CREATE TABLE queue (
     chat_id TEXT NOT NULL, id TEXT NOT NULL, filling TEXT NOT NULL, PRIMARY KEY (chat_id, id)
 ) STRICT;
@@ -40,10 +41,11 @@ CREATE = "INSERT INTO chats (id, version, filling) VALUES (?, 0, '')"
 MOVE = "UPDATE chats SET version = ?, filling = ? WHERE id = ? AND version = ?"
 MESSAGE = "INSERT INTO messages (chat_id, id, revision, filling) VALUES (?, ?, ?, ?)"
 CALL = (
-    "INSERT INTO calls (chat_id, call_id, state, filling) VALUES (?, ?, ?, ?) ON CONFLICT (chat_id, call_id) "
-    "DO UPDATE SET state = excluded.state, filling = excluded.filling"
+    "INSERT INTO calls (chat_id, call_id, state, revision, filling) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (chat_id, call_id) "
+    "DO UPDATE SET state = excluded.state, revision = excluded.revision, filling = excluded.filling"
 )
-STEP = "INSERT INTO steps (chat_id, turn, number, filling) VALUES (?, 1, ?, ?)"
+STEP = "INSERT INTO steps (chat_id, turn, number, revision, filling) VALUES (?, 1, ?, ?, ?)"
 QUEUE = (
     "INSERT INTO queue (chat_id, id, filling) VALUES (?, ?, ?) ON CONFLICT (chat_id, id) "
     "DO UPDATE SET filling = excluded.filling"
@@ -107,14 +109,14 @@ class SqliteFloor:
             if self._connection.changes() != 1:
                 raise RuntimeError("the chat was not at the version before")
             if filling.message is not None:
-                execute(MESSAGE, (chat, f"{number:036}", number, filling.message))
+                execute(MESSAGE, (chat, id_of(number), number, filling.message))
             if filling.call is not None:
                 state = "started" if filling.step is not None else "answered"
-                execute(CALL, (chat, f"{commit.item:036}", state, filling.call))
+                execute(CALL, (chat, id_of(commit.item), state, number, filling.call))
             if filling.step is not None:
-                execute(STEP, (chat, commit.item, filling.step))
+                execute(STEP, (chat, commit.item, number, filling.step))
             if filling.queued is not None:
-                execute(QUEUE, (chat, f"{number % QUEUED:036}", filling.queued))
+                execute(QUEUE, (chat, id_of(number % QUEUED), filling.queued))
         execute("COMMIT")
 
 

@@ -225,8 +225,9 @@ class Machine:
 
     def _stopped(self, chat_id: ChatId) -> bool:
         chat = self.chats.get(chat_id)
-        turn = self.turns.get((chat_id, chat.turn)) if chat is not None and chat.parent_id is not None else None
-        return turn is not None and turn.outcome == "interrupted"
+        if chat is None or chat.parent_id is None:
+            return False
+        return self.turns[chat_id, chat.turn].outcome == "interrupted"
 
     def _over_budget(self, chat_id: ChatId) -> bool:
         above: ChatId | None = chat_id

@@ -221,13 +221,14 @@ def test_no_text_orders_the_terminal(server: Server) -> None:
         terminal.wait_for("␛]0;evil")
 
 
-def test_a_window_that_changes(server: Server) -> None:
+def test_a_window_that_changes_and_ctrl_z(server: Server) -> None:
     with server.terminal("chat") as terminal:
         ready(terminal)
         terminal.enter("say: before")
         terminal.wait_until(lambda shown: "\n\nbefore\n" in shown and is_idle(shown))
         terminal.screen.columns = 60
         terminal.resize(60, 20)
+        terminal.type("\x1a")  # nobody is there to wake it up, so it is not stopped, and goes on
         terminal.enter("say: " + "after " * 30)
         terminal.wait_until(lambda shown: shown.count("after after") > 5 and is_idle(shown))
         assert max(len(line) for line in terminal.screen.text.rpartition("before\n")[2].splitlines()) < 60

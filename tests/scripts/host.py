@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -72,6 +72,13 @@ class Ran:
     def value(self) -> Json:
         assert isinstance(self.stop, Done), str(self.stop)[:500]
         return self.stop.value
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Of a result that is an object."""
+        value = self.value
+        assert isinstance(value, dict)
+        return cast(dict[str, Any], value)
 
     @property
     def failure(self) -> Failed:

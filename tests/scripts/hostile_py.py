@@ -89,7 +89,6 @@ HOSTILE: dict[str, str] = {
     "type with three arguments": "return type('A', (), {})",
     "a new object": "return object.__new__(type)",
     "type of type": "return type(type).__subclasses__(type)",
-    "a memory view": "return memoryview(b'x')",
     # The words
     "prompt that is huge": "await agent('x' * 3000000)\nreturn 1",
     "options that contain themselves": "o = {}\no['schema'] = o\nawait agent('x', o)\nreturn 1",
@@ -156,4 +155,5 @@ REFUSED: dict[str, str] = {
     "the clock": "return time.time()",
     "the clock of datetime": "return str(datetime.datetime.now())",
     "chance": "return random.random()",
+    "a memory view": "return memoryview(b'x')",
 }

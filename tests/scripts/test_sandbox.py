@@ -1,6 +1,6 @@
 # ruff: noqa: E501 - a script on one line is easier to compare than one that is broken up
-"""The sandbox as the server sees it: the same answers give the same turns, nothing outlives it, and what goes wrong
-in it is a failure of the script alone."""
+"""The sandbox as the server sees it: the same answers give the same turns, nothing outlives it, and what goes
+wrong in it is a failure of the script alone."""
 
 import asyncio
 import os

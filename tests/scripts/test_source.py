@@ -218,7 +218,8 @@ def test_what_is_no_plain_python_is_refused_with_its_line(body: str, words: str,
 
 
 def test_names_of_modules_can_be_names_of_the_script() -> None:
-    read_script(PY + "time = 3\nos = [time]\ndef f(random):\n    return random\nreturn os", "python")
+    body = "time = 3\nos = [time]\ndef input(random):\n    return random\nvars = input(os)\nreturn vars"
+    read_script(PY + body, "python")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -47,6 +47,7 @@ class Toolbox:
                 tool("add", self._add, input=Add, effect="read"),
                 tool("write", self._write),
                 tool("put", self._write, effect="idempotent"),
+                tool("save", self._write, effect="idempotent", reach="workspace"),
                 tool("look", self._write, effect="read"),
                 tool("patient", self._patient),
                 tool("patient_read", self._patient, effect="read"),

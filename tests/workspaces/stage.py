@@ -1,7 +1,7 @@
 """A workspace with something outside of it that nobody may reach, and the calls of a chat in it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,7 +71,7 @@ class Stage:
 
 
 @contextmanager
-def tree_of(root: Root, *, kernel: bool) -> Iterator[Tree]:
+def tree_of(root: Root, *, kernel: bool) -> Generator[Tree]:
     """By the kernel's way or name by name."""
     way: Open | None = kernel_open() if kernel else None
     descriptor = os.open(root.path, os.O_RDONLY | os.O_DIRECTORY)

@@ -8,15 +8,29 @@ import pytest
 from holdfast.workspaces.blocking import blocking, finishing
 
 
-async def cancelled_halfway(work: "asyncio.Task[str]", begun: threading.Event, go: threading.Event) -> None:
-    """Cancels it while the thread runs, and lets the thread end only afterwards."""
-    await asyncio.to_thread(begun.wait, 60)
-    work.cancel()
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert not work.done(), "the thread has not ended yet"
-    go.set()
-    await asyncio.wait({work})
+class Thread:
+    """Work that says when it has begun and ends when it is let."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.go = threading.Event()
+        self.ended = False
+
+    def __call__(self) -> str:
+        self.begun.set()
+        self.go.wait(60)
+        self.ended = True
+        return "done"
+
+    async def cancel_halfway(self, work: "asyncio.Task[str]") -> None:
+        """Cancels while it runs, and lets it end only afterwards."""
+        await asyncio.to_thread(self.begun.wait, 60)
+        work.cancel()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not work.done(), "the thread has not ended yet"
+        self.go.set()
+        await asyncio.wait({work})
 
 
 @pytest.mark.parametrize("way", [blocking, finishing])
@@ -27,32 +41,31 @@ async def test_results_and_errors_come_back(way: type) -> None:
 
 
 async def test_what_has_effects_tells_what_it_came_to() -> None:
-    begun, go = threading.Event(), threading.Event()
-    work = asyncio.create_task(finishing(lambda: begun.set() or go.wait(60) and "done" or ""))
-    await cancelled_halfway(work, begun, go)
+    thread = Thread()
+    work = asyncio.create_task(finishing(thread))
+    await thread.cancel_halfway(work)
     assert work.result() == "done"
 
 
 async def test_the_rest_is_cancelled_when_the_thread_has_ended() -> None:
-    begun, go = threading.Event(), threading.Event()
-    ended: list[bool] = []
-    work = asyncio.create_task(blocking(lambda: begun.set() or go.wait(60) and ended.append(True) or ""))
-    await cancelled_halfway(work, begun, go)
+    thread = Thread()
+    work = asyncio.create_task(blocking(thread))
+    await thread.cancel_halfway(work)
     assert work.cancelled()
-    assert ended == [True]
+    assert thread.ended
 
 
 async def test_a_second_cancellation_is_not_kept_waiting() -> None:
-    begun, go = threading.Event(), threading.Event()
-    work = asyncio.create_task(finishing(lambda: begun.set() or go.wait(60) and "late" or ""))
-    await asyncio.to_thread(begun.wait, 60)
+    thread = Thread()
+    work = asyncio.create_task(finishing(thread))
+    await asyncio.to_thread(thread.begun.wait, 60)
     work.cancel()
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     work.cancel()
     await asyncio.wait({work})
     assert work.cancelled()
-    go.set()
+    thread.go.set()
 
 
 async def test_a_time_limit_holds() -> None:

@@ -43,6 +43,10 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     stage.kept_outside()
 
 
+def no_disk(_: int) -> None:
+    """Ten thousand times to the disk would measure the disk."""
+
+
 def tried(tries: int, what: Callable[[int], object]) -> None:
     """So often, and then until it went well at least once and was refused at least once: both were tried.
     Nothing of the outside is in either."""
@@ -83,8 +87,7 @@ def test_reading_and_listing(stage: Stage, kernel: bool) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "by name"])
 def test_writing_and_deleting(stage: Stage, kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Ten thousand times to the disk would measure the disk.
-    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(os, "fsync", no_disk)
     descriptor = os.open(stage.inside, os.O_RDONLY)
     tree = Tree(descriptor, kernel_open() if kernel else None)
 
@@ -102,7 +105,7 @@ def test_writing_and_deleting(stage: Stage, kernel: bool, monkeypatch: pytest.Mo
 @pytest.mark.heavy
 @pytest.mark.timeout(600)
 def test_editing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(os, "fsync", no_disk)
     root = Root(stage.inside)
 
     def edit(n: int) -> object:

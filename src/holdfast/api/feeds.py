@@ -2,6 +2,7 @@
 (see `open_feeds`)."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
 from litestar import Response, Router, WebSocket, get, websocket
@@ -81,18 +82,23 @@ async def chat_feed_socket(
 ) -> None:
     """The same feed over a WebSocket; `?cursor=` resumes. Refused with the problem that the other feed would
     answer."""
-    try:
-        if not caller.may("chats:read"):
-            raise lacks("chats:read")
-        chat = await own_chat(services, caller, chat_id)
-    except (Problem, HoldfastError) as error:
-        await refuse(socket.scope, socket.receive, socket.send, problem_of(error))
-        return
-    cursor = socket.query_params.get("cursor")
-    async with (
-        services.feeds.opened(caller),
-        services.hub.watch(chat.id, cursor=cursor, tail=_tail(socket), label=caller.credential_id) as watcher,
-    ):
+    async with AsyncExitStack() as stack:
+        try:
+            if not caller.may("chats:read"):
+                raise lacks("chats:read")
+            chat = await own_chat(services, caller, chat_id)
+            await stack.enter_async_context(services.feeds.opened(caller))
+        except (Problem, HoldfastError) as error:
+            await refuse(socket.scope, socket.receive, socket.send, problem_of(error))
+            return
+        watcher = await stack.enter_async_context(
+            services.hub.watch(
+                chat.id,
+                cursor=socket.query_params.get("cursor"),
+                tail=_tail(socket),
+                label=caller.credential_id,
+            )
+        )
         await socket_feed.respond(watcher, socket.receive, socket.send)
 
 

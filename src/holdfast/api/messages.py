@@ -17,6 +17,7 @@ from holdfast.chats.commands import Edit, Send
 from holdfast.core.ids import MessageId, is_uuid7
 from holdfast.core.messages import Busy, Message, QueueItem
 from holdfast.core.shapes import Border, Record
+from holdfast.feed.watch import shown
 from holdfast.store import messages
 from holdfast.store.interface import Applied
 
@@ -77,6 +78,7 @@ async def list_messages(
             for_model=visibility == "all",
         )
     )
+    found = tuple(shown(message) for message in found)
     if before is not None and after is None:
         items = found[-limit:]
         return Page(items=items, next_cursor=f"before.{items[0].id}" if len(found) > limit else None)
@@ -95,7 +97,7 @@ async def read_message(chat_id: InPath, message_id: InPath, services: With, call
     )
     if found is None:
         raise not_found("message")
-    return found
+    return shown(found)
 
 
 @post("/chats/{chat_id:str}/messages", guards=[needs("chats:write")], status_code=201)

@@ -16,7 +16,9 @@ FEEDS_PER_USER = 2000
 class OpenFeeds:
     """Whose credentials have feeds open in this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = FEEDS_PER_USER) -> None:
+        # At once, for one user.
+        self.most = most
         self._callers: dict[TokenId, Caller] = {}
         self._counts = Counter[TokenId]()
 
@@ -25,8 +27,8 @@ class OpenFeeds:
         of_user = sum(
             self._counts[key] for key, other in self._callers.items() if other.user.id == caller.user.id
         )
-        if of_user >= FEEDS_PER_USER:
-            raise Problem("rate_limited", f"At most {FEEDS_PER_USER} feeds at once for one user.")
+        if of_user >= self.most:
+            raise Problem("rate_limited", f"At most {self.most} feeds at once for one user.")
         key = caller.credential_id
         self._callers[key] = caller
         self._counts[key] += 1

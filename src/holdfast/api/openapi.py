@@ -59,6 +59,8 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
                 responses = {
                     code: value for code, value in item[method]["responses"].items() if code[0] in "23"
                 }
+                # Nothing has no type.
+                responses.get("204", {}).pop("content", None)
                 item[method]["responses"] = responses | {
                     "default": {
                         "description": "A problem: `code` says which.",

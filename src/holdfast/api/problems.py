@@ -39,7 +39,12 @@ STATUS: dict[str, int] = {
 # What the framework says when a client goes before its body has come: nobody's fault here.
 _DISCONNECTED = "client disconnected prematurely"
 # Codes of errors that callers cannot tell apart.
-_ALIASES = {"store_full": "try_again", "store_closed": "try_again", "stale": "try_again"}
+_ALIASES = {
+    "store_full": "try_again",
+    "store_closed": "try_again",
+    "stale": "try_again",
+    "bad_script": "invalid_input",
+}
 
 
 class FieldError(Record, frozen=True, kw_only=True):

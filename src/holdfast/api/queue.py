@@ -1,6 +1,6 @@
 """The queue of a chat: messages that wait their turn."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from litestar import Response, Router, delete, get, patch, post
 from litestar.params import JSONBody
@@ -21,6 +21,7 @@ from holdfast.chats.commands import (
     Promote,
     ReleaseQueued,
 )
+from holdfast.core.chats import Chat
 from holdfast.core.ids import QueueItemId, is_uuid7
 from holdfast.core.messages import Message, QueueItem
 from holdfast.core.shapes import Border
@@ -95,7 +96,7 @@ async def delete_queued(
 @post("/chats/{chat_id:str}/queue/{item_id:str}/promote", guards=[needs("chats:write")], status_code=202)
 async def promote_queued(
     request: JsonRequest, chat_id: InPath, item_id: InPath, services: With, caller: By
-) -> Response[Any]:
+) -> Response[Chat]:
     """Send now: the running turn is interrupted and this item is next."""
     chat = await own_chat(services, caller, chat_id)
     return await command(

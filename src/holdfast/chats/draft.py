@@ -369,5 +369,5 @@ class Draft:
 
 
 def _dropped(before: Iterable[Queued], after: Iterable[Queued]) -> tuple[QueueItemId, ...]:
-    kept = {item.id for item in after}
-    return tuple(item.id for item in before if item.id not in kept)
+    kept = [item.id for item in after]
+    return tuple([item.id for item in before if item.id not in kept])

@@ -89,6 +89,8 @@ NOTHING = Needs()
 
 def needs(commands: Sequence[Command], view: View | None) -> Needs:
     """What to look up for these commands: NOTHING for every plain command of a worker."""
+    queued = [item.id for item in view.queue] if view else []
+    open_calls = [call.call_id for call in view.calls] if view else []
     items: list[QueueItemId] = []
     calls: list[CallId] = []
     deliveries: list[DeliveryKey] = []
@@ -99,20 +101,21 @@ def needs(commands: Sequence[Command], view: View | None) -> Needs:
     for command in commands:
         match command:
             case ItemCommand(item_id=item_id):
-                items.append(item_id)
+                items += [] if item_id in queued else [item_id]
             case SubmitResults(results=results):
-                calls.extend(CallId(clean(result.call_id)) for result in results)
+                named = [CallId(clean(result.call_id)) for result in results]
+                calls += [call_id for call_id in named if call_id not in open_calls]
             case Decide(call_id=call_id):
-                calls.append(CallId(clean(call_id)))
+                calls += [] if clean(call_id) in open_calls else [CallId(clean(call_id))]
             case Edit(message_id=message_id):
                 edited = message_id
             case Notify(key=key, delivery=delivery):
                 if notice_key not in (None, clean(key)):
                     raise Bug("two notices cannot be decided together")
                 notice_key = clean(key)
-                deliveries.extend(() if delivery is None else (delivery,))
+                deliveries += () if delivery is None else (delivery,)
             case FinishCall(consumes=consumes):
-                deliveries.extend(consumes)
+                deliveries += consumes
             case Archive() | Unarchive():
                 family = True
             case Delete():
@@ -121,11 +124,11 @@ def needs(commands: Sequence[Command], view: View | None) -> Needs:
                 fork = ForkPoint(source_id=source_id, up_to=up_to)
             case _:
                 pass
-    waiting = {item.id for item in view.queue} if view else set[QueueItemId]()
-    open_calls = {call.call_id for call in view.calls} if view else set[CallId]()
-    found = Needs(
-        items=tuple(item for item in items if item not in waiting),
-        calls=tuple(call for call in calls if call not in open_calls),
+    if not (items or calls or deliveries or edited or notice_key is not None or family or subtree or fork):
+        return NOTHING
+    return Needs(
+        items=tuple(items),
+        calls=tuple(calls),
         edited=edited,
         notice_key=notice_key,
         deliveries=tuple(deliveries),
@@ -133,7 +136,6 @@ def needs(commands: Sequence[Command], view: View | None) -> Needs:
         subtree=subtree,
         fork=fork,
     )
-    return NOTHING if found == NOTHING else found
 
 
 def may_need_facts(commands: Sequence[Command]) -> bool:

@@ -13,6 +13,8 @@ Verdict = Literal["approve", "deny", "retry", "done", "skip"]
 Scope = Literal["once", "chat"]
 # Tools whose calls do nothing but wait for chats below: meanwhile their own chat takes nobody's place.
 WAIT_FOR_CHILDREN = frozenset({"wait_agents"})
+# Tools whose results hand over the ends of chats below: while one of them runs, no notice does.
+HAND_OVER_ENDS = WAIT_FOR_CHILDREN | {"stop_agent", "subagent_result"}
 
 
 class Approval(Record, frozen=True, kw_only=True):

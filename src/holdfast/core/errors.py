@@ -8,6 +8,7 @@ HoldfastError
  +-- NotFound                there is no such thing, or it is somebody else's
  +-- Forbidden               the caller may not do this
  +-- WrongState              it would be possible, but not as things are now
+ |    +-- Contradiction      a workflow script does not take the way that its journal has
  +-- TryAgain                nothing is wrong with the request; the store cannot take it now
  |    +-- StoreFull          no space is left where the database lives
  |    +-- StoreClosed        the store is shutting down
@@ -47,6 +48,8 @@ class InvalidInput(HoldfastError):
 
 
 class BadScript(InvalidInput):
+    code = "bad_script"
+
     def __init__(self, text: str, line: int | None = None) -> None:
         super().__init__(text)
         self.line = line
@@ -66,6 +69,12 @@ class Forbidden(HoldfastError):
 
 class WrongState(HoldfastError):
     code = "wrong_state"
+
+
+class Contradiction(WrongState):
+    """The script's text is pinned, so nothing that it was told can have made it."""
+
+    code = "contradiction"
 
 
 class TryAgain(HoldfastError):

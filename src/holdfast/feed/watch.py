@@ -124,14 +124,14 @@ def _is_replaced(before: Position, page: Page) -> bool:
 def _message_data(missed: Missed) -> MessageData:
     episode = missed.replaces
     return MessageData(
-        message=_shown(missed.message),
+        message=shown(missed.message),
         replaces=msgspec.UNSET
         if episode is None
         else Replaces(history_version=episode.history_version, attempt=episode.attempt),
     )
 
 
-def _shown(message: Message) -> Message:
+def shown(message: Message) -> Message:
     """Without what is only for the provider that said it."""
     parts = tuple([_shown_part(part) for part in message.parts])
     return message if parts == message.parts else replaced(message, parts=parts)

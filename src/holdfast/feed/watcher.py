@@ -126,6 +126,11 @@ class Watcher:
             self._in_log = False
             self.source.log.leave(self)
 
+    @property
+    def sleeps(self) -> bool:
+        """It has read everything it was given."""
+        return self._waiter is not None
+
     async def sleep(self) -> None:
         """Until somebody wakes it."""
         self._waiter = asyncio.get_running_loop().create_future()

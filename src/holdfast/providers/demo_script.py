@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import cast, get_args
 
-from holdfast.core.parts import Text, ToolResult
+from holdfast.core.parts import Notice, Text, ToolResult
 from holdfast.core.shapes import Record
 from holdfast.providers.complaints import FailureKind
 from holdfast.providers.interface import PromptMessage, StopReason
@@ -128,7 +128,7 @@ class Place(Record, frozen=True, kw_only=True):
 def find_place(messages: Sequence[PromptMessage]) -> Place:
     said, start = "", 0
     for number in range(len(messages) - 1, -1, -1):
-        if messages[number].role == "user":
+        if messages[number].role == "user" and not _is_beside(messages[number]):
             said, start = _text(messages[number]), number
             break
     after = messages[start + 1 :]
@@ -141,6 +141,16 @@ def find_place(messages: Sequence[PromptMessage]) -> Place:
         answered=sum(message.role == "assistant" for message in after),
         results=results,
     )
+
+
+def _is_beside(message: PromptMessage) -> bool:
+    """Whether it only says something beside what a user wants: that does not end a script."""
+    return bool(message.parts) and all(
+        isinstance(part, Notice) and part.code in _BESIDE for part in message.parts
+    )
+
+
+_BESIDE = frozenset({"instructions", "check", "loop_guard"})
 
 
 def fill_in(text: str, results: Sequence[ToolResult]) -> str:

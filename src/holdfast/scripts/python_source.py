@@ -3,6 +3,7 @@ sentence than it would give itself, and the rest becomes the body of one corouti
 program is ours, so its lines are those of the text, plus one (`LINES_BEFORE`)."""
 
 import ast
+import threading
 import warnings
 
 from holdfast.core.errors import BadScript
@@ -12,29 +13,32 @@ from holdfast.scripts.meta import Literally, bad
 from holdfast.scripts.names import check_name
 
 LINES_BEFORE = 1
+# What is done to warnings is done to those of the whole process: one at a time.
+_QUIET = threading.Lock()
 _BODY = "__workflow__"
 _THERE = "json, math, re and asyncio.sleep are there without an import."
+_NO_TEXT = "() is not available: a script runs only what is written in it."
+# Never, whatever the script calls by this name.
 _NAMES = {
-    "eval": "eval() is not available: a script runs only what is written in it.",
-    "exec": "exec() is not available: a script runs only what is written in it.",
-    "compile": "compile() is not available: a script runs only what is written in it.",
+    "eval": f"eval{_NO_TEXT}",
+    "exec": f"exec{_NO_TEXT}",
     "open": "open() is not available: a script has no files. Let an agent read and write them.",
-    "input": "input() is not available: nobody sits in front of a script. Pass arguments.",
     "__import__": f"imports are not available: {_THERE}",
-    "globals": "globals() is not available.",
-    "locals": "locals() is not available.",
-    "vars": "vars() is not available.",
-    "breakpoint": "breakpoint() is not available: nobody sits in front of a script. Use log().",
     "__builtins__": "__builtins__ is not available.",
     _BODY: f"the name {_BODY} is taken.",
 }
-# Modules that people expect. Only told when the script has no such name of its own.
+# What people expect and is not there. Only told when the script has no such name of its own.
 _ABSENT = {
+    "compile": f"compile{_NO_TEXT}",
+    "input": "input() is not available: nobody sits in front of a script. Pass arguments.",
+    "breakpoint": "breakpoint() is not available: nobody sits in front of a script. Use log().",
+    **{
+        name: f"{name}() is not available."
+        for name in ("globals", "locals", "vars", "callable", "memoryview")
+    },
     **dict.fromkeys(("time", "datetime"), f"{NO_CLOCK}."),
     **dict.fromkeys(("random", "uuid", "secrets"), f"{NO_CHANCE}."),
-    **dict.fromkeys(
-        ("os", "sys", "subprocess", "socket", "pathlib", "shutil", "requests", "ctypes"), NO_SYSTEM
-    ),
+    **dict.fromkeys(("os", "sys", "subprocess", "socket", "pathlib", "requests", "ctypes"), f"{NO_SYSTEM}."),
 }
 _STATEMENTS: dict[type[ast.AST], str] = {
     ast.Import: f"imports are not available: {_THERE}",
@@ -50,11 +54,7 @@ _STATEMENTS: dict[type[ast.AST], str] = {
 
 def read_python(text: str) -> tuple[Literally, str]:
     module = _parse(text)
-    bound = {
-        node.id
-        for node in ast.walk(module)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    } | {node.arg for node in ast.walk(module) if isinstance(node, ast.arg)}
+    bound = {name for node in ast.walk(module) for name in _bound_by(node)}
     for node in ast.walk(module):
         _refuse(node, bound)
     return _meta(module.body[0] if module.body else None), _wrap(text, module)
@@ -62,7 +62,7 @@ def read_python(text: str) -> tuple[Literally, str]:
 
 def _parse(text: str) -> ast.Module:
     try:
-        with warnings.catch_warnings():
+        with _QUIET, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of backslashes in texts: not worth a word here
             return ast.parse(text, "script")
     except SyntaxError as error:
@@ -175,17 +175,22 @@ def _shared_names(module: ast.Module, lines: list[str]) -> set[str]:
         if id(node) in top:
             word, instead = line[start : node.end_col_offset], b"pass"
         lines[node.lineno - 1] = (line[:start] + instead + line[start + len(word) :]).decode()
-    bound: set[str] = set()
-    for statement in module.body:
-        for node in _same_scope(statement):
-            match node:
-                case ast.Name(id=name, ctx=ast.Store()):
-                    bound.add(name)
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                    bound.add(name)
-                case _:
-                    pass
+    body = [node for statement in module.body for node in _same_scope(statement)]
+    bound = {name for node in body for name in _bound_by(node)}
     return {name for node in found for name in node.names} - bound
+
+
+def _bound_by(node: ast.AST) -> tuple[str, ...]:
+    """The names that a piece of the script gives a meaning to."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            return (name,)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return (name,)
+        case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
+            return (name,)
+        case _:
+            return ()
 
 
 def _same_scope(statement: ast.AST) -> list[ast.AST]:

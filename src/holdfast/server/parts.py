@@ -82,7 +82,7 @@ async def opened(
             metrics=metrics,
             clock=clock,
             ids=ids,
-            instructions=box.instructions,
+            surroundings=box.surroundings,
         )
         following.hand_to(providers, worker)
         hub = Hub(store, bus)

@@ -16,7 +16,7 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.ids import Ids, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
 from holdfast.providers.registry import Registry as Providers
-from holdfast.server.instructions import told
+from holdfast.server.surroundings import WorkspaceSurroundings
 from holdfast.store import workspaces as workspace_queries
 from holdfast.store.interface import Store
 from holdfast.tools.agents import agent_tools
@@ -28,8 +28,8 @@ from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
 from holdfast.tools.registry import Registry
 from holdfast.tools.search import search_tools
 from holdfast.tools.todo import TODO
-from holdfast.worker.run import Instructions
 from holdfast.workspaces.cgroups import Cgroups
+from holdfast.workspaces.check import Checks
 from holdfast.workspaces.limits import Limits
 from holdfast.workspaces.probe import Probe, probe
 from holdfast.workspaces.processes import Processes
@@ -44,8 +44,7 @@ log = structlog.get_logger(__name__)
 @dataclass(frozen=True, kw_only=True)
 class Toolbox:
     tools: Registry
-    # What the workspace of a chat tells its agents.
-    instructions: Instructions
+    surroundings: WorkspaceSurroundings
     workspaces: Workspaces
     worktrees: Worktrees
     processes: Processes
@@ -94,23 +93,29 @@ async def toolbox(
             clock=clock,
             ids=ids,
             limits=lambda: AgentLimits(
-                depth=config().limits.agent_depth, per_chat=config().limits.agents_per_chat
+                depth=config().limits.agent_depth,
+                per_chat=config().limits.agents_per_chat,
+                queue=config().limits.queue,
             ),
             check_model=lambda name: _check_model(providers, name),
+            has_tool=lambda name: name in tools,
+        )
+        tools = Registry(
+            (
+                ASK_USER,
+                PROPOSE_PLAN,
+                TODO,
+                *file_tools(workspaces, Seen()),
+                *search_tools(workspaces, shutil.which("rg")),
+                *command_tools(processes, workspaces, clock, limits),
+                *agent_tools(family),
+            )
         )
         yield Toolbox(
-            instructions=told(workspaces, config_directory(environ)),
-            tools=Registry(
-                (
-                    ASK_USER,
-                    PROPOSE_PLAN,
-                    TODO,
-                    *file_tools(workspaces, Seen()),
-                    *search_tools(workspaces, shutil.which("rg")),
-                    *command_tools(processes, workspaces, clock, limits),
-                    *agent_tools(family),
-                )
+            surroundings=WorkspaceSurroundings(
+                workspaces, Checks(processes) if found.wall.stands else None, config_directory(environ)
             ),
+            tools=tools,
             workspaces=workspaces,
             worktrees=Worktrees(roots),
             processes=processes,

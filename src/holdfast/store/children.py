@@ -1,36 +1,47 @@
 """The children of a chat: which it has, what became of their turns, and ends that nobody was told of."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 
 from holdfast.chats.view import Delivery
+from holdfast.core.calls import HAND_OVER_ENDS
 from holdfast.core.chats import Status
+from holdfast.core.clock import from_micros
 from holdfast.core.failures import Failure
-from holdfast.core.ids import CallId, ChatId, MessageId
+from holdfast.core.ids import CallId, ChatId, MessageId, UserId, WorkspaceId
 from holdfast.core.steps import TurnOutcome
-from holdfast.store.columns import listed
-from holdfast.store.query import Query, Row, at_most_one, each, query
+from holdfast.store.columns import listed, moment
+from holdfast.store.query import Query, Row, any_row, at_most_one, each, query
 from holdfast.store.rows import DELIVERY, delivery_of, failure_of
 
-# A child that waits for a parent's `wait_agents` is left to it.
-WAITING_TOOL = "wait_agents"
-
 _CHILD = (
-    "SELECT c.id, c.parent_id, s.title, c.status, c.answer_id, t.outcome, t.finished_at, t.failure, c.turn, "
-    "c.created_at FROM chats c JOIN settings s ON s.chat_id = c.id "
+    "SELECT c.id, c.parent_id, c.owner_id, s.workspace_id, s.title, c.status, c.answer_id, t.outcome, "
+    "t.failure, c.created_at, t.finished_at FROM chats c JOIN settings s ON s.chat_id = c.id "
     "LEFT JOIN turns t ON t.chat_id = c.id AND t.number = c.turn"
 )
 OF_PARENT = f"{_CHILD} WHERE c.parent_id = $1 ORDER BY c.id"
-ONE = f"{_CHILD} WHERE c.id = $1"
+# With the ids in question for %s.
+SOME = f"{_CHILD} WHERE c.id IN (%s) ORDER BY c.id"
 OF_CALL = f"{_CHILD} WHERE c.parent_id = $1 AND c.parent_call_id = $2"
 # From the chat itself up to its root.
 LINE = (
     "WITH RECURSIVE up (id, parent_id) AS (SELECT id, parent_id FROM chats WHERE id = $1 "
     "UNION ALL SELECT c.id, c.parent_id FROM up u JOIN chats c ON c.id = u.parent_id) SELECT id FROM up"
 )
+# Calls, as a, that will hand over ends themselves.
+_HANDS_OVER = (
+    "a.state <> 'answered' AND a.state IN ('pending', 'started') AND NOT a.abandoned "
+    f"AND a.name IN ({', '.join(repr(name) for name in sorted(HAND_OVER_ENDS))})"
+)
 UNTOLD = (
     f"SELECT {listed(DELIVERY, 'd')} FROM deliveries d WHERE NOT d.taken AND d.parent_id IS NOT NULL "
-    "AND NOT EXISTS (SELECT 1 FROM calls a WHERE a.chat_id = d.parent_id AND a.state <> 'answered' "
-    f"AND a.state IN ('pending', 'started') AND a.name = '{WAITING_TOOL}') ORDER BY d.created_at LIMIT $1"
+    f"AND NOT EXISTS (SELECT 1 FROM calls a WHERE a.chat_id = d.parent_id AND {_HANDS_OVER}) "
+    "ORDER BY d.created_at LIMIT $1"
+)
+HANDED_OVER_BEFORE = (
+    "SELECT 1 FROM calls m JOIN calls a ON a.chat_id = m.chat_id AND a.position < m.position "
+    f"AND {_HANDS_OVER} WHERE m.chat_id = $1 AND m.call_id = $2"
 )
 
 
@@ -38,15 +49,16 @@ UNTOLD = (
 class Child:
     id: ChatId
     parent_id: ChatId | None
+    owner_id: UserId
+    workspace_id: WorkspaceId | None
     label: str
     status: Status
     answer_id: MessageId | None
     # How its newest turn ended; None while it runs.
     outcome: TurnOutcome | None
     failure: Failure | None
-    turn: int
-    created_at_micros: int
-    finished_at_micros: int | None
+    created_at: datetime
+    finished_at: datetime | None
 
     @property
     def busy(self) -> bool:
@@ -57,8 +69,14 @@ def children(parent_id: ChatId) -> Query[tuple[Child, ...]]:
     return query(OF_PARENT, parent_id, read=each(_child_of))
 
 
+def some(chat_ids: Collection[ChatId]) -> Query[tuple[Child, ...]]:
+    """Those of them that exist."""
+    ids = ", ".join(f"${n}" for n in range(1, len(chat_ids) + 1)) or "NULL"
+    return query(SOME % ids, *chat_ids, read=each(_child_of))
+
+
 def child(chat_id: ChatId) -> Query[Child | None]:
-    return query(ONE, chat_id, read=at_most_one(_child_of))
+    return query(SOME % "$1", chat_id, read=at_most_one(_child_of))
 
 
 def child_of_call(parent_id: ChatId, call_id: CallId) -> Query[Child | None]:
@@ -72,20 +90,26 @@ def line(chat_id: ChatId) -> Query[tuple[ChatId, ...]]:
 
 
 def untold(limit: int) -> Query[tuple[Delivery, ...]]:
-    """Ends of children whose parents are not waiting for them."""
+    """Ends of children that no call of their parents is about to hand over."""
     return query(UNTOLD, limit, read=each(delivery_of))
+
+
+def handed_over_before(chat_id: ChatId, call_id: CallId) -> Query[bool]:
+    """Whether an earlier call of the same step may still hand over ends: two must not tell of the same."""
+    return query(HANDED_OVER_BEFORE, chat_id, call_id, read=any_row)
 
 
 def _child_of(row: Row) -> Child:
     return Child(
         id=row[0],
         parent_id=row[1],
-        label=row[2],
-        status=row[3],
-        answer_id=row[4],
-        outcome=row[5],
-        failure=failure_of(row[7]),
-        turn=row[8],
-        created_at_micros=row[9],
-        finished_at_micros=row[6],
+        owner_id=row[2],
+        workspace_id=row[3],
+        label=row[4],
+        status=row[5],
+        answer_id=row[6],
+        outcome=row[7],
+        failure=failure_of(row[8]),
+        created_at=from_micros(row[9]),
+        finished_at=moment(row[10]),
     )

@@ -1,14 +1,14 @@
 """Who must agree before a call runs. The policy is per tool (`auto`, `ask`, `allow`, `deny`); `auto` lets run
 what stays inside the workspace or behind the operating system's wall, and asks for the rest."""
 
-from typing import Literal, cast
+from typing import Literal
 
 from msgspec.structs import replace
 
 from holdfast.core.shapes import Json, Record
+from holdfast.tools.choice import Policy, policies_of
 from holdfast.tools.contract import Tool
 
-Policy = Literal["auto", "ask", "allow", "deny"]
 Verdict = Literal["run", "ask", "deny"]
 
 
@@ -22,9 +22,8 @@ class Rules(Record, frozen=True, kw_only=True):
 
     def for_chat(self, chosen: Json, said_here: dict[str, bool]) -> "Rules":
         """With what was chosen for one chat: a policy by tool. What is denied here stays denied."""
-        policies = cast(dict[str, Policy], chosen) if isinstance(chosen, dict) else {}
         per_tool = self.per_tool | {
-            name: policy for name, policy in policies.items() if self.per_tool.get(name) != "deny"
+            name: policy for name, policy in policies_of(chosen).items() if self.per_tool.get(name) != "deny"
         }
         return replace(self, per_tool=per_tool, said_here=said_here)
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from holdfast.bus.interface import Bus
 from holdfast.core.clock import Clock
-from holdfast.core.ids import Ids
+from holdfast.core.ids import ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.shapes import Record
+from holdfast.store.children import Child
 from holdfast.store.interface import Store
 
 
@@ -14,6 +16,25 @@ class AgentLimits(Record, frozen=True, kw_only=True):
     # How deep sub-agents may start sub-agents, and how many one chat may have.
     depth: int = 4
     per_chat: int = 32
+    # How many messages may wait for a sub-agent.
+    queue: int = 20
+
+
+class Isolation(Protocol):
+    """Places of their own for sub-agents that must not work in each other's files."""
+
+    async def begin(self, origin_id: WorkspaceId | None, owner_id: UserId, chat_id: ChatId) -> WorkspaceId:
+        """A place for this chat, made from that workspace. ToolError says why not."""
+        ...
+
+    async def resume(self, child: Child) -> None:
+        """Before a sub-agent goes on that has ended: a place that was removed is made anew."""
+        ...
+
+    async def end(self, child: Child) -> str | None:
+        """After its end: a place in which nothing was changed is removed; else where the changes are, in a
+        sentence. May be repeated."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,3 +46,7 @@ class Family:
     limits: Callable[[], AgentLimits]
     # Raises ToolError for a model that cannot be named.
     check_model: Callable[[str], None]
+    # Whether there is such a tool.
+    has_tool: Callable[[str], bool]
+    # None: sub-agents cannot have places of their own.
+    isolation: Isolation | None = None

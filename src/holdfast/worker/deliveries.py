@@ -1,11 +1,12 @@
-"""Ends of sub-agents that their parents do not wait for become notices. Any replica may do it, at any time:
-the delivery and the notice's key let it happen once."""
+"""Ends of sub-agents that no call of their parents tells of become notices. Any replica may do it, at any
+time: the delivery and the notice's key let it happen once."""
 
-from holdfast.chats.commands import DeliveryKey, Notify
+from holdfast.chats.commands import Notify
 from holdfast.chats.view import Delivery
-from holdfast.core.parts import Text
-from holdfast.store import children, messages
-from holdfast.store.interface import Store
+from holdfast.store import children
+from holdfast.store.interface import Applied, Store
+from holdfast.tools.ends import SOURCE, End, end_of, notice_data
+from holdfast.tools.family import Isolation
 from holdfast.tools.output import bound
 
 BATCH = 200
@@ -13,41 +14,44 @@ BATCH = 200
 RESULT_LIMIT = 10_000
 
 
-async def tell_parents(store: Store) -> bool:
+async def tell_parents(store: Store, isolation: Isolation | None = None) -> bool:
     """Whether there may be more."""
     untold = await store.read(children.untold(BATCH))
+    told = 0
     for delivery in untold:
         if delivery.parent_id is not None:
-            # A refusal means that the parent is gone, or that somebody was quicker.
-            await store.transition(delivery.parent_id, await _notice(store, delivery))
-    return len(untold) == BATCH
+            # A refusal means that the parent is gone; nothing to do, that somebody was quicker.
+            notice = await _notice(store, delivery, isolation)
+            told += isinstance(await store.transition(delivery.parent_id, notice), Applied)
+    return told == BATCH
 
 
-async def _notice(store: Store, delivery: Delivery) -> Notify:
+async def _notice(store: Store, delivery: Delivery, isolation: Isolation | None) -> Notify:
     child = await store.read(children.child(delivery.child_id))
-    name = f"The sub-agent {child.label!r}" if child is not None and child.label else "A sub-agent"
-    match delivery.outcome:
-        case "finished":
-            result, _ = bound(await _result(store, delivery), RESULT_LIMIT)
-            text = f"{name} ({delivery.child_id}) is done. Its result:\n\n{result}"
-        case "interrupted":
-            text = f"{name} ({delivery.child_id}) was stopped."
-        case "failed":
-            reason = delivery.failure.message if delivery.failure else "no reason is known"
-            text = f"{name} ({delivery.child_id}) failed: {reason} Use message_agent to let it try again."
+    end = await end_of(store, delivery)
+    changes = None
+    if isolation is not None and child is not None and not child.busy:
+        changes = await isolation.end(child)
     return Notify(
-        source="agent",
-        key=f"agent:{delivery.child_id}:{delivery.turn}",
-        text=text,
-        data={"agent_id": delivery.child_id, "outcome": delivery.outcome},
+        source=SOURCE,
+        key=end.key.notice_key,
+        text=told(end, child.label if child else "", changes),
+        data=notice_data(delivery),
         wake=True,
-        delivery=DeliveryKey(child_id=delivery.child_id, turn=delivery.turn),
+        delivery=end.key,
     )
 
 
-async def _result(store: Store, delivery: Delivery) -> str:
-    if delivery.answer_id is None:
-        return "(nothing was said)"
-    answer = await store.read(messages.message(delivery.child_id, delivery.answer_id))
-    said = "\n".join(part.text for part in answer.parts if isinstance(part, Text)) if answer else ""
-    return said or "(nothing was said)"
+def told(end: End, label: str, changes: str | None = None) -> str:
+    """What the parent is told, in words."""
+    name = f"The sub-agent {label!r} ({end.key.child_id})" if label else f"A sub-agent ({end.key.child_id})"
+    match end.outcome:
+        case "finished":
+            result, _ = bound(end.said, RESULT_LIMIT)
+            text = f"{name} is done. Its result:\n\n{result or '(nothing was said)'}"
+        case "interrupted":
+            text = f"{name} was {'deleted' if end.failure else 'stopped'}."
+        case "failed":
+            reason = end.failure.message if end.failure else "no reason is known"
+            text = f"{name} failed: {reason} message_agent lets it try again."
+    return f"{text}\n\n{changes}" if changes else text

@@ -15,6 +15,7 @@ from holdfast.worker.owned import NotOurs, Stale
 from holdfast.worker.perform import Ended, perform
 from holdfast.worker.progress import decide_action
 from holdfast.worker.run import Run
+from holdfast.worker.surroundings import wrote
 from holdfast.worker.turn import CallModel
 
 log = structlog.get_logger(__name__)
@@ -102,7 +103,8 @@ async def _what_follows(run: Run, view: View, *, last: bool) -> StartCalls | Beg
         return None
     if pending := _in_state(view, "pending"):
         return StartCalls(call_ids=(pending[0].call_id,))
-    if last and isinstance(action := await decide_action(run, view), CallModel):
+    # What was written is checked first: the ends of the calls do not wait for that.
+    if last and not wrote(run, view) and isinstance(action := await decide_action(run, view), CallModel):
         return BeginAttempt(messages=nudges(action.nudge))
     return None
 

@@ -28,9 +28,9 @@ from holdfast.providers.assemble import Answer
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import Request, StopReason
 from holdfast.worker.history import go_on, nudges
-from holdfast.worker.instructions import due
 from holdfast.worker.run import Run
 from holdfast.worker.stream import forget, stream
+from holdfast.worker.surroundings import said
 from holdfast.worker.turn import context_of
 
 
@@ -38,7 +38,7 @@ async def generate(run: Run, *, nudge: bool = False) -> None:
     """Commits the model's answer, or a failure, or asks for a compaction."""
     await wait_for_retry(run)
     if run.begun != run.episode:
-        await run.chat.commit(BeginAttempt(messages=(*await due(run), *nudges(nudge))))
+        await run.chat.commit(BeginAttempt(messages=(*await said(run), *nudges(nudge))))
     step = NewStep(started_at=run.clock.now())
     while True:
         run.begun = None

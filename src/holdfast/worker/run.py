@@ -1,9 +1,9 @@
 """One chat being run: the owned chat together with everything its turn uses, as the parts of the runner pass
 it around. What was chosen for the chat is read once per turn: a choice made meanwhile is for the next one."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import cast
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -15,12 +15,13 @@ from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.events import Episode
 from holdfast.core.ids import CallId, ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.parts import Part
-from holdfast.core.shapes import Json
+from holdfast.core.shapes import Record
 from holdfast.prompt.system import system
 from holdfast.providers.assemble import Assembler
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import Tool as ToolDefinition
 from holdfast.providers.registry import Model
+from holdfast.tools.choice import names_of
 from holdfast.tools.registry import Registry
 from holdfast.worker.asked import Permitted, new_calls
 from holdfast.worker.models import Models
@@ -28,8 +29,25 @@ from holdfast.worker.owned import OwnedChat
 from holdfast.worker.settings import WorkerSettings
 from holdfast.worker.turn import Limits
 
-# What a chat's workspace tells its agents; None: nothing.
-Instructions = Callable[[ChatId, UserId, WorkspaceId | None], Awaitable[str | None]]
+
+class Where(Record, frozen=True, kw_only=True):
+    """The chat that is run and where it works."""
+
+    chat_id: ChatId
+    owner_id: UserId
+    workspace_id: WorkspaceId | None
+
+
+class Surroundings(Protocol):
+    """What the place a chat works in has to say."""
+
+    async def instructions(self, where: Where) -> str | None:
+        """What agents are told who work there; None: nothing."""
+        ...
+
+    async def complaint(self, where: Where) -> str | None:
+        """After files were written: what the check of the place finds wrong; None: nothing, or no check."""
+        ...
 
 
 class Partial:
@@ -53,10 +71,10 @@ class Run:
         tools: Registry,
         clock: Clock,
         ids: Ids,
-        instructions: Instructions | None = None,
+        surroundings: Surroundings | None = None,
     ) -> None:
         self.chat = chat
-        self.instructions = instructions
+        self.surroundings = surroundings
         self.settings = settings
         self.models = models
         self.clock = clock
@@ -85,7 +103,7 @@ class Run:
         self.agent = agent
         self.model_config = self._model_config()
         self.limits = self._limits()
-        self.tools = self._all_tools.only(self.agent.tools if self.agent else None).only(_names(chosen.tools))
+        self.tools = self._all_tools.only(agent.tools if agent else None).only(names_of(chosen.tools))
         self.system = tuple(system(agent.instructions if agent else None, chosen.instructions))
         self.tool_definitions = _definitions(self.tools, chosen.client_tools)
         self._permitted = Permitted(
@@ -94,6 +112,11 @@ class Run:
             client_tool_seconds=self.settings.client_tool_seconds,
             on_uncertain="ask" if self.settings.ask_when_uncertain else "tell",
         )
+
+    @property
+    def where(self) -> Where:
+        chat = self.chat.view.chat
+        return Where(chat_id=chat.id, owner_id=chat.owner_id, workspace_id=self.chosen.workspace_id)
 
     @property
     def episode(self) -> Episode:
@@ -140,13 +163,6 @@ class Run:
 
     def new_call_id(self) -> CallId:
         return CallId("call_" + self.ids.uuid7(self.clock.now()).replace("-", ""))
-
-
-def _names(tools: Json) -> list[str] | None:
-    """The tools that were chosen for a chat; None: nobody chose."""
-    if not isinstance(tools, list):
-        return None
-    return [name for name in cast(list[Json], tools) if isinstance(name, str)]
 
 
 def _definitions(tools: Registry, client_tools: Iterable[ClientTool]) -> tuple[ToolDefinition, ...]:

@@ -70,10 +70,11 @@ class Runner:
         return bool(running) and all(call.name in WAIT_FOR_CHILDREN for call in running)
 
     async def hand_over(self, grace_seconds: float) -> None:
-        """Nothing new is begun; a running call gets its time, everything else ends now."""
+        """Nothing new is begun; a running call gets its time, everything else ends now. Who only waits for
+        children goes on waiting elsewhere."""
         self.run.stopping = True
         work = self._work
-        if work is not None and self._executing:
+        if work is not None and self._executing and not self.only_waits:
             await asyncio.wait({work}, timeout=grace_seconds)
         self._end_work()
 

@@ -21,12 +21,13 @@ from holdfast.store.hints import owned as owned_by
 from holdfast.store.interface import Store
 from holdfast.store.sweep import sweep
 from holdfast.telemetry.metrics import Metrics
+from holdfast.tools.family import Isolation
 from holdfast.tools.registry import Registry
 from holdfast.worker.deliveries import tell_parents
 from holdfast.worker.lease import LeaseKeeper
 from holdfast.worker.models import Models
 from holdfast.worker.owned import OwnedChat, Texts
-from holdfast.worker.run import Instructions, Run
+from holdfast.worker.run import Run, Surroundings
 from holdfast.worker.runner import Runner
 from holdfast.worker.settings import WorkerSettings
 from holdfast.worker.titles import describe
@@ -50,7 +51,8 @@ class Worker:
         metrics: Metrics | None = None,
         clock: Clock | None = None,
         ids: Ids | None = None,
-        instructions: Instructions | None = None,
+        surroundings: Surroundings | None = None,
+        isolation: Isolation | None = None,
     ) -> None:
         self._store = store
         self._bus = bus
@@ -60,12 +62,14 @@ class Worker:
         self._metrics = metrics or Metrics()
         self._clock = clock or SystemClock()
         self._ids = ids or RandomIds()
-        self._instructions = instructions
+        self._surroundings = surroundings
+        self._isolation = isolation
         self._runners: dict[ChatId, Runner] = {}
         self._tasks: dict[ChatId, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._wanted = asyncio.Event()
         self._look_again = asyncio.Event()
+        self._untold = asyncio.Event()
         self._lease_lost = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -118,6 +122,7 @@ class Worker:
             asyncio.create_task(self._watch(worker_id)),
             asyncio.create_task(lease.watch()),
             asyncio.create_task(self._every(settings.poll_seconds, self._sweep)),
+            asyncio.create_task(self._every(settings.poll_seconds, self._tell, self._untold)),
             asyncio.create_task(self._every(INDEX_SECONDS, self._index)),
         ]
         ends = [asyncio.create_task(self._stopping.wait()), asyncio.create_task(self._lease_lost.wait())]
@@ -214,7 +219,7 @@ class Worker:
             tools=self._tools,
             clock=self._clock,
             ids=self._ids,
-            instructions=self._instructions,
+            surroundings=self._surroundings,
         )
         run.stopping = self._stopping.is_set()
         runner = Runner(run, self._turn_ended)
@@ -256,6 +261,8 @@ class Worker:
                                 self._wanted.set()
                         elif event.wanted:
                             self._wanted.set()
+                        if event.delivery:
+                            self._untold.set()
                     case Repeat():
                         runner = self._runners.get(event.chat_id)
                         if runner is not None:
@@ -292,8 +299,13 @@ class Worker:
                 else:
                     runner.gone()
 
-    async def _every(self, seconds: float, work: Callable[[], Awaitable[bool]]) -> None:
+    async def _every(
+        self, seconds: float, work: Callable[[], Awaitable[bool]], sooner: asyncio.Event | None = None
+    ) -> None:
+        """As long as there is more at once; else after so long, or sooner."""
+        waking = sooner or asyncio.Event()
         while True:
+            waking.clear()
             try:
                 more = await work()
             except StoreClosed:
@@ -302,11 +314,14 @@ class Worker:
                 log.warning("upkeep put off", reason=error.text, code=error.code)
                 more = False
             if not more:
-                await asyncio.sleep(seconds)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(waking.wait(), seconds)
 
     async def _sweep(self) -> bool:
-        told = await tell_parents(self._store)
-        return (await sweep(self._store)).more or told
+        return (await sweep(self._store)).more
+
+    async def _tell(self) -> bool:
+        return await tell_parents(self._store, self._isolation)
 
     async def _index(self) -> bool:
         return await self._store.index_pending() > 0

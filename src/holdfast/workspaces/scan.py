@@ -81,6 +81,7 @@ def _lines(tree: Tree, request: Request, alarm: Callable[[float], object]) -> It
         return
     alarm(FILE_SECONDS)
     pattern = compile_pattern(request.pattern)
+    alarm(0)
     before: tuple[str, int] | None = None
     for path, descriptor in _opened(tree, request, wanted):
         alarm(FILE_SECONDS)
@@ -95,7 +96,7 @@ def _lines(tree: Tree, request: Request, alarm: Callable[[float], object]) -> It
             continue  # a file that cannot be read is left out, as ripgrep does
         finally:
             os.close(descriptor)
-    alarm(0)
+            alarm(0)
 
 
 def _opened(tree: Tree, request: Request, wanted: Matches | None) -> Iterator[tuple[str, int]]:

@@ -27,12 +27,13 @@ class Worktrees:
     async def create(
         self, origin: Workspace, workspace_id: WorkspaceId, chat_id: ChatId, now: datetime
     ) -> Workspace:
-        repository = await self._repository(self._roots.directory(origin.path))
+        """From the commit that is checked out in the origin, which may be a worktree itself."""
+        repository = await self._repository(self._root(origin))
         if repository.head is None:
             raise InvalidInput("The repository has no commit yet, so there is nothing to make a worktree of.")
         root = self._roots.worktree(workspace_id)
         made = Worktree(
-            repository=origin.path,
+            repository=origin.path if origin.worktree is None else origin.worktree.repository,
             base=repository.head,
             branch=f"holdfast/{workspace_id}",
             chat_id=chat_id,
@@ -74,6 +75,11 @@ class Worktrees:
             await _git(repository, "update-ref", "-d", f"refs/heads/{made.branch}", made.base)
         except (InvalidInput, NotFound):
             pass  # the repository is gone, or the branch has commits
+
+    def _root(self, workspace: Workspace) -> Root:
+        if workspace.worktree is not None:
+            return self._roots.worktree(workspace.id)
+        return self._roots.directory(workspace.path)
 
     async def _repository(self, root: Root) -> Repository:
         return await blocking(lambda: find_repository(root, self._roots.allowed))

@@ -17,6 +17,7 @@ Json = object
 Message = dict[str, Json]
 
 MAX_PAUSE_SECONDS = 24 * 3600
+MAX_NAME = 1000
 AGAIN = "a run that is continued must take the same way"
 NO_CLOCK = f"there is no clock: {AGAIN}. Pass the time as an argument"
 NO_CHANCE = f"random numbers are not available: {AGAIN}. Pass a seed as an argument"
@@ -85,7 +86,7 @@ class Desk:
         if self._nested:
             raise Refusal("refused", "a workflow inside a workflow cannot call another one: one level is all")
         name, path = _target(target)
-        if name is None and path is None:
+        if (name is None and path is None) or len(name or path or "") > MAX_NAME:
             raise Refusal("refused", 'workflow() needs a name, or {scriptPath: "path/to/script.js"}')
         self._check_budget()
         self._count("workflow", "workflows")

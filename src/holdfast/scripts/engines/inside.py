@@ -9,6 +9,7 @@ import os
 import resource
 import sys
 import time
+from contextlib import suppress
 from typing import NamedTuple, Protocol, cast
 
 from holdfast.scripts.engines.desk import Desk, Json, Message, line_of
@@ -149,7 +150,7 @@ def _give_up(limits: Limits, engine: Engine) -> None:
     }
     for pid in engine.processes():
         for what, most in bounds.items():
-            _limit(pid, what, most, most)
+            _limit(pid, what, most, for_ever=True)
 
 
 def _allow(limits: Limits, engine: Engine) -> None:
@@ -157,23 +158,35 @@ def _allow(limits: Limits, engine: Engine) -> None:
     itself."""
     for pid in engine.processes():
         most = math.ceil(used_seconds(pid) + limits["cpu_seconds"]) + 1
-        _limit(pid, resource.RLIMIT_CPU, most, resource.RLIM_INFINITY)
+        _limit(pid, resource.RLIMIT_CPU, most, for_ever=False)
 
 
-def _limit(pid: int, what: int, soft: int, hard: int) -> None:
-    if pid == os.getpid():
-        _, had = resource.getrlimit(what)
-        most = had if hard == resource.RLIM_INFINITY else hard
-        resource.setrlimit(what, (soft, most))
-    elif sys.platform == "linux":
-        resource.prlimit(pid, what, (soft, hard))
+def _limit(pid: int, what: int, most: int, *, for_ever: bool) -> None:
+    own = pid == os.getpid()
+    if not own and sys.platform != "linux":
+        return
+    with suppress(ProcessLookupError):  # it died: whoever asks it next hears of it
+        _, had = resource.getrlimit(what) if own else resource.prlimit(pid, what)
+        if had != resource.RLIM_INFINITY:
+            most = min(most, had)
+        bounds = (most, most if for_ever else had)
+        if own:
+            resource.setrlimit(what, bounds)
+        else:
+            resource.prlimit(pid, what, bounds)
 
 
 def used_seconds(pid: int) -> float:
+    """Of processor time. Nothing for a process that is gone."""
     if pid == os.getpid():
         return time.process_time()
-    # The kernel's number for another process's clock. No file can be opened any more to ask otherwise.
-    return time.clock_gettime((~pid << 3) | 2) if sys.platform == "linux" else 0.0
+    if sys.platform != "linux":
+        return 0.0
+    try:
+        # The kernel's number for another process's clock. No file can be opened any more to ask otherwise.
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return 0.0
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ class JavaScript:
                     return end
         except _quickjs.JSException as error:
             return self._broken(error)
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (Refusal, ValueError, TypeError, KeyError, RecursionError):
             return Failed("broken", "the script broke the words it was given")
 
     def _hear(self, said: Message) -> State | None:
@@ -133,8 +133,7 @@ class JavaScript:
         return None
 
     def _call(self, said: Message) -> Failed | None:
-        their_number, branch = said["id"], str(said["branch"])
-        assert isinstance(their_number, int)
+        their_number, branch = cast(int, said["id"]), str(said["branch"])
         try:
             match said["type"]:
                 case "agent":

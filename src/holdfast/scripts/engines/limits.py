@@ -24,12 +24,12 @@ class Limits(Record, frozen=True, kw_only=True):
     def turn_seconds(self) -> float:
         """How long the server waits for a script that runs. Longer than the script may compute, because other
         work shares the machine; then it is killed."""
-        return 2 * self.cpu_seconds + 10
+        return 2 * self.cpu_seconds + 30
 
     @property
     def line_bytes(self) -> int:
         """The longest line that a sandbox can have to write: everything in it escaped."""
-        return 8 * max(self.prompt_characters, self.value_bytes) + 64 * 1024
+        return 6 * max(self.prompt_characters, self.value_bytes) + 64 * 1024
 
     @property
     def turn_bytes(self) -> int:

@@ -17,6 +17,7 @@ TEXTS = ("label", "phase", "model", "effort", "agent")
 COUNTS = {"max_steps": 1, "max_tool_calls": 0, "budget": 1}
 NAMES = (*TEXTS, "schema", "tools", *COUNTS, "timeout", "isolation")
 MAX_TEXT = 500
+MAX_TOOLS = 500
 MAX_COUNT = 10**12
 MAX_SECONDS = 7 * 24 * 3600
 
@@ -54,11 +55,12 @@ def _check(name: str, value: object) -> object:
             raise BadOption('isolation must be "worktree"')
         return value
     if name == "tools":
-        if not isinstance(value, list) or not all(
-            isinstance(item, str) for item in cast(list[object], value)
+        names = cast(list[object], value) if isinstance(value, list) else [None]
+        if len(names) > MAX_TOOLS or not all(
+            isinstance(item, str) and len(item) <= MAX_TEXT for item in names
         ):
-            raise BadOption("tools must be a list of names")
-        return cast(list[object], value)
+            raise BadOption(f"tools must be a list of at most {MAX_TOOLS} names")
+        return names
     if not isinstance(value, dict):
         raise BadOption("schema must be a JSON Schema: an object")
     return cast(dict[str, object], value)

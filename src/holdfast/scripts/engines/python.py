@@ -66,7 +66,7 @@ class Python:
         program = str(start["program"])
         self._last_line = program.count("\n") - LINES_BEFORE
         config: Message = {**self._limits, "total": desk.total, "args": start.get("args")}
-        self._began = self._computed()
+        self._begin_turn()
         try:
             self._session.feed_run(self._prelude, inputs={"_config": config})
             return self._go(self._session.feed_start(program, print_callback=self._print))
@@ -74,7 +74,7 @@ class Python:
             return self._broken(error)
 
     def settle(self, number: int, value: Json, error: Message | None) -> State:
-        self._began = self._computed()
+        self._begin_turn()
         their_number = self._ids.pop(number)
         result: monty.ExternalSettledResult = {"return_value": value}
         if error is not None:
@@ -89,7 +89,7 @@ class Python:
         while self._computed() - self._began <= self._limits["cpu_seconds"]:
             match snapshot:
                 case monty.MontyComplete():
-                    return Done(json.loads(str(snapshot.output)))
+                    return Done(json.loads(str(snapshot.output)))  # made by the prelude
                 case monty.FutureSnapshot():
                     self._blocked = snapshot
                     return Waiting()
@@ -149,9 +149,10 @@ class Python:
 
     def _broken(self, error: monty.MontyError) -> Failed:
         if isinstance(error, monty.MontyCrashedError):
-            if self._computed() - self._began >= self._limits["cpu_seconds"]:
+            # What cannot be interrupted is killed some time after its limit.
+            if time.monotonic() - self._began_at > self._limits["cpu_seconds"]:
                 return self._too_long()
-            return Failed("crashed", "the sandbox broke down, most likely for want of memory or time")
+            return Failed("crashed", "the sandbox broke down, most likely for want of memory")
         if not isinstance(error, monty.MontyRuntimeError | monty.MontySyntaxError):
             return Failed("broken", str(error))
         message = error.display("type-msg")
@@ -165,6 +166,10 @@ class Python:
         if message.startswith("RuntimeError: BudgetError: "):
             return Failed("budget", message.removeprefix("RuntimeError: "), line)
         return Failed("thrown", message, line)
+
+    def _begin_turn(self) -> None:
+        self._began = self._computed()
+        self._began_at = time.monotonic()
 
     def _computed(self) -> float:
         return time.monotonic() if self._worker is None else used_seconds(self._worker) + time.process_time()

@@ -127,7 +127,7 @@ def run(connection: Connection, statements: list[Statement]) -> bool:
     if not connection.run(sql, args):
         return False
     for sql, args in statements[1:]:
-        connection.run(sql, args)
+        connection.execute(sql, args)
     return True
 
 

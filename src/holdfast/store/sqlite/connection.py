@@ -25,8 +25,8 @@ _JSON_INT = re.compile(r"json_int\(([a-z.]+), '([a-z_]+)'\)")
 
 @cache
 def spoken(sql: str) -> str:
-    """Shared SQL numbers its placeholders `$1`; here that would be a name, and `?1` is the number. `json_int`
-    is PostgreSQL's function of ours; here it is said in SQLite's own words, which are quicker than a callback."""
+    """Shared SQL numbers its placeholders `$1`; here that would be a name, and `?1` is the number. `json_int` is
+    a function we made in PostgreSQL; SQLite's own words for it are quicker than a callback."""
     return _JSON_INT.sub(r"coalesce(json_extract(\1, '$.\2'), 0)", _PLACEHOLDER.sub(r"?\1", sql))
 
 
@@ -54,6 +54,9 @@ class Connection:
 
     def rows(self, sql: str, args: Sequence[Value] = ()) -> list[Row]:
         return self._cursor.execute(sql, args).fetchall()
+
+    def execute(self, sql: str, args: Sequence[Value] = ()) -> None:
+        self._cursor.execute(sql, args)
 
     def run(self, sql: str, args: Sequence[Value] = ()) -> int:
         """How many rows were changed."""

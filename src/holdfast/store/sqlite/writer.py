@@ -44,31 +44,32 @@ Work = Callable[[Connection], Done[Any]]
 
 
 class _Job:
-    __slots__ = ("answer", "error", "hints", "looks_at_rows", "work")
+    """Somebody's work, and what becomes of it. `loop` is that of who waits; None: a thread does."""
 
-    def __init__(self, work: Work, looks_at_rows: bool = True) -> None:
+    __slots__ = ("done", "error", "future", "looks_at_rows", "loop", "work")
+
+    def __init__(
+        self,
+        work: Work,
+        looks_at_rows: bool,
+        future: asyncio.Future[Any] | Future[Any],
+        loop: asyncio.AbstractEventLoop | None,
+    ) -> None:
         self.work = work
         self.looks_at_rows = looks_at_rows
-        self.answer: Any = None
-        self.error: BaseException | None = None
-        self.hints: tuple[Hint, ...] = ()
-
-
-class _LoopJob(_Job):
-    __slots__ = ("future", "loop")
-
-    def __init__(self, work: Work, looks_at_rows: bool, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(work, looks_at_rows)
+        self.future = future
         self.loop = loop
-        self.future: asyncio.Future[Any] = loop.create_future()
+        self.done: Done[Any] | None = None
+        self.error: BaseException | None = None
 
-
-class _ThreadJob(_Job):
-    __slots__ = ("future",)
-
-    def __init__(self, work: Work) -> None:
-        super().__init__(work)
-        self.future: Future[Any] = Future()
+    def tell(self) -> None:
+        """On the thread of who waits, if that is an event loop's."""
+        if self.future.done():  # whoever asked may have stopped waiting
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        elif self.done is not None:
+            self.future.set_result(self.done.answer)
 
 
 class Writer:
@@ -91,23 +92,24 @@ class Writer:
         if self._closed:
             raise StoreClosed("The store is shutting down.")
         loop = asyncio.get_running_loop()
-        job = _LoopJob(work, looks_at_rows, loop)
+        future: asyncio.Future[T] = loop.create_future()
+        job = _Job(work, looks_at_rows, future, loop)
         gathered = self._gathered.get(loop)
         if gathered is None:
             self._gathered[loop] = [job]
             loop.call_soon(self._hand_over, loop)
         else:
             gathered.append(job)
-        return await job.future
+        return await future
 
     def do_from_thread(self, work: Callable[[Connection], Done[T]], timeout_seconds: float) -> T:
         """For threads without an event loop. Publishes nothing."""
         if self._closed:
             raise StoreClosed("The store is shutting down.")
-        job = _ThreadJob(work)
-        self._put([job])
+        future: Future[T] = Future()
+        self._put([_Job(work, True, future, None)])
         try:
-            return job.future.result(timeout_seconds)
+            return future.result(timeout_seconds)
         except TimeoutError:
             raise TryAgain(f"{self._file} could not be written in time.") from None
 
@@ -199,8 +201,7 @@ class Writer:
     def _attempt(self, job: _Job) -> None:
         if job.looks_at_rows:
             self._unwritten.write(self._connection)
-        done = job.work(self._connection)
-        job.answer, job.hints = done.answer, done.hints
+        job.done = job.work(self._connection)
 
     def _attempt_alone(self, job: _Job) -> None:
         connection = self._connection
@@ -224,17 +225,12 @@ class Writer:
                 self._connection.run("ROLLBACK")
 
     def _answer(self, batch: Iterable[_Job]) -> None:
-        by_loop: dict[asyncio.AbstractEventLoop, list[_LoopJob]] = {}
+        by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         for job in batch:
-            match job:
-                case _LoopJob(loop=loop):
-                    by_loop.setdefault(loop, []).append(job)
-                case _ThreadJob(future=future) if job.error is not None:
-                    future.set_exception(job.error)
-                case _ThreadJob(future=future):
-                    future.set_result(job.answer)
-                case _:
-                    pass
+            if job.loop is None:
+                job.tell()
+            else:
+                by_loop.setdefault(job.loop, []).append(job)
         for loop, jobs in by_loop.items():
             # A loop that is gone has nobody left to tell.
             with suppress(RuntimeError):
@@ -242,20 +238,14 @@ class Writer:
 
     # --- back on the event loop ---
 
-    def _tell(self, jobs: list[_LoopJob]) -> None:
+    def _tell(self, jobs: list[_Job]) -> None:
+        done = [job.done for job in jobs if job.error is None and job.done is not None]
         # Of the hints of one commit for a chat only the last is news.
-        hints = {
-            (hint.chat_id, hint.delivery): hint for job in jobs if job.error is None for hint in job.hints
-        }
+        hints = {(hint.chat_id, hint.delivery): hint for one in done for hint in one.hints}
         try:
             for hint in hints.values():
                 self._publish(hint)
         finally:
             # Whatever became of the hints, nobody waits for ever.
             for job in jobs:
-                if job.future.done():
-                    continue
-                if job.error is not None:
-                    job.future.set_exception(job.error)
-                else:
-                    job.future.set_result(job.answer)
+                job.tell()

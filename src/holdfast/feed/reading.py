@@ -1,0 +1,63 @@
+"""A reading of one chat: the chat as it is and a page for every position asked about, all of one snapshot;
+and the frames that are made of it."""
+
+from collections.abc import Iterable
+
+from holdfast.chats.view import Queued
+from holdfast.core.chats import Chat
+from holdfast.core.ids import ChatId
+from holdfast.feed import cursor
+from holdfast.feed.cursor import Position
+from holdfast.feed.frames import Frame, data_of
+from holdfast.feed.limits import PageSize
+from holdfast.feed.watch import Event, State, state_events
+from holdfast.store import watched
+from holdfast.store.chats import chat as chat_query
+from holdfast.store.query import Query, joined
+from holdfast.store.queue import item_of
+from holdfast.store.queue import queue as queue_query
+from holdfast.store.watched import Head, Page
+
+Reading = tuple[State, tuple[Page, ...]]
+
+
+def reading(
+    chat_id: ChatId, positions: Iterable[Position], size: PageSize, *, spans: bool = True
+) -> Query[Reading | None]:
+    """None: the chat is gone. Without `spans` there are only messages on the pages."""
+
+    def read(head: Head | None, chat: Chat | None, queue: tuple[Queued, ...], *pages: Page) -> Reading | None:
+        if head is None or chat is None:
+            return None
+        items = tuple(item_of(item, place) for place, item in enumerate(queue))
+        return State(head, chat, items), pages
+
+    return joined(
+        watched.head(chat_id),
+        chat_query(chat_id),
+        queue_query(chat_id),
+        *(
+            watched.page(
+                chat_id,
+                version=position.version,
+                message_id=position.message_id,
+                spans_from=position.spans_from if spans else None,
+                limit=size.messages,
+                limit_bytes=size.bytes,
+                limit_spans=size.spans,
+            )
+            for position in positions
+        ),
+        read=read,
+    )
+
+
+def event_frames(chat_id: ChatId, events: Iterable[Event]) -> list[Frame]:
+    return [
+        Frame(event.name, cursor.encode(chat_id, event.position), data_of(event.payload)) for event in events
+    ]
+
+
+def state_frames(before: State | None, after: State, position: Position) -> list[Frame]:
+    event_id = cursor.encode(after.chat.id, position)
+    return [Frame(name, event_id, data_of(payload)) for name, payload in state_events(before, after)]

@@ -1,0 +1,234 @@
+"""The journal of a run, as a pure machine: what each call is known by, what it was answered with and in which
+order the script heard it. Given the same entries it gives the same deliveries; a script that goes another way
+than its journal is found out at the first call that differs."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from holdfast.core.errors import Contradiction
+from holdfast.core.shapes import Json, Record
+from holdfast.core.text import one_line
+from holdfast.scripts.engines.messages import AgentCall, Answer, Call, CallError, PauseCall, WorkflowCall
+
+# Which script made a call: the run's own, or the workflow that call N of it started.
+Scope = int
+MAIN: Scope = 0
+
+# Succeeded: the script heard a value. Failed: it heard null or an error. Only the first are lent to other
+# runs.
+Outcome = Literal["succeeded", "failed", "cancelled"]
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+class Key(NamedTuple):
+    """What decides the answer of a call, and the how manieth call of a run that is the same in this."""
+
+    hash: str
+    occurrence: int
+
+
+class Ended(Record, frozen=True, kw_only=True):
+    outcome: Outcome
+    value: Json = None
+    error: CallError | None = None
+
+
+class Entry(Record, frozen=True, kw_only=True):
+    """One call. Written when it is made, again when it has ended, and when the script is told."""
+
+    scope: Scope
+    number: int
+    kind: Literal["agent", "workflow", "pause"]
+    hash: str
+    occurrence: int
+    label: str | None = None
+    phase: str | None = None
+    branch: str | None = None
+    ended: Ended | None = None
+    # Lent by an earlier run, so it cost nothing.
+    reused: bool = False
+    # Its place in the order in which the script heard answers, and what had been spent then.
+    delivery: int | None = None
+    spent: int | None = None
+
+    @property
+    def key(self) -> Key:
+        return Key(self.hash, self.occurrence)
+
+
+class Delivery(Record, frozen=True, kw_only=True):
+    scope: Scope
+    answer: Answer
+
+
+class Journal:
+    """Of one run, in memory. What it returns is what must be stored before it is acted upon."""
+
+    def __init__(self, recorded: Iterable[Entry] = (), lent: Mapping[Key, Ended] | None = None) -> None:
+        self._entries: dict[tuple[Scope, int], Entry] = {}
+        self._confirmed: set[tuple[Scope, int]] = set()
+        self._occurrences: Counter[str] = Counter()
+        self._lent = dict(lent or {})
+        for entry in recorded:
+            self._entries[entry.scope, entry.number] = entry
+            self._occurrences[entry.hash] = max(self._occurrences[entry.hash], entry.occurrence)
+        self._delivered = max((entry.delivery or 0 for entry in self._entries.values()), default=0)
+
+    @property
+    def entries(self) -> list[Entry]:
+        """In the order the calls were made."""
+        return list(self._entries.values())
+
+    def entry(self, scope: Scope, number: int) -> Entry:
+        return self._entries[scope, number]
+
+    def recorded_deliveries(self) -> list[Delivery]:
+        """What the script has heard already, to be told again before anything new."""
+        heard = [entry for entry in self._entries.values() if entry.delivery is not None]
+        return [_delivery(entry) for entry in sorted(heard, key=lambda entry: entry.delivery or 0)]
+
+    def made(self, scope: Scope, call: Call) -> Entry:
+        """The entry of a call that the script has just made: the recorded one, or a new one, which has ended
+        at once when an earlier run lends its answer."""
+        place = scope, call.number
+        found = hash_of(call)
+        known = self._entries.get(place)
+        if known is not None:
+            if known.hash != found or known.kind != kind_of(call):
+                raise Contradiction(_contradiction(known, call))
+            self._confirmed.add(place)
+            return known
+        self._confirmed.add(place)
+        self._occurrences[found] += 1
+        entry = _new_entry(scope, call, found, self._occurrences[found])
+        answer = self._lent.get(entry.key)
+        if answer is not None:
+            entry = msgspec.structs.replace(entry, ended=answer, reused=True)
+        self._entries[place] = entry
+        return entry
+
+    def ended(self, scope: Scope, number: int, ended: Ended) -> Entry:
+        entry = self._entries[scope, number]
+        if entry.ended is not None:
+            return entry  # told twice: what was stored first counts
+        entry = self._entries[scope, number] = msgspec.structs.replace(entry, ended=ended)
+        return entry
+
+    def deliver(self, scope: Scope, number: int, spent: int) -> tuple[Entry, Delivery]:
+        """The script is told next. An answer is delivered once."""
+        entry = self._entries[scope, number]
+        assert entry.ended is not None
+        assert entry.delivery is None
+        self._delivered += 1
+        entry = msgspec.structs.replace(entry, delivery=self._delivered, spent=spent)
+        self._entries[scope, number] = entry
+        return entry, _delivery(entry)
+
+    def check_replayed(self) -> None:
+        """After all recorded deliveries: the script must have made every call that it made before."""
+        for place, entry in self._entries.items():
+            if place not in self._confirmed:
+                raise Contradiction(
+                    f"The journal has {_named(entry)}, which the script did not make this time. "
+                    "Start the run again with `fresh`."
+                )
+
+
+def lend(entries: Iterable[Entry]) -> dict[Key, Ended]:
+    """What a run that is over lends to the next: its good answers. A nested workflow is run again, and its
+    own calls are lent one by one."""
+    return {
+        entry.key: entry.ended
+        for entry in entries
+        if entry.kind != "workflow" and entry.ended is not None and entry.ended.outcome == "succeeded"
+    }
+
+
+def hash_of(call: Call) -> str:
+    """Of what decides the answer, and of nothing else: not of the label, the phase or the branch."""
+    match call:
+        case AgentCall(prompt=prompt, options=options):
+            decides: list[Json] = [
+                prompt,
+                options.model,
+                options.effort,
+                options.schema,
+                options.tools,
+                options.agent,
+                options.isolation,
+            ]
+        case WorkflowCall(name=name, script_path=path, args=args):
+            decides = [name, path, None if args is msgspec.UNSET else [args]]
+        case PauseCall(seconds=seconds):
+            decides = [seconds]
+    return hashlib.sha256(_encode([kind_of(call), *decides])).hexdigest()
+
+
+def kind_of(call: Call) -> Literal["agent", "workflow", "pause"]:
+    match call:
+        case AgentCall():
+            return "agent"
+        case WorkflowCall():
+            return "workflow"
+        case PauseCall():
+            return "pause"
+
+
+def unawaited(entries: Sequence[Entry]) -> list[str]:
+    """The names of agents whose answers the script did not wait for, for a warning when it ends."""
+    return [
+        entry.label or f"agent {entry.number}"
+        for entry in entries
+        if entry.kind == "agent" and entry.delivery is None
+    ]
+
+
+def _new_entry(scope: Scope, call: Call, found: str, occurrence: int) -> Entry:
+    label, phase = None, call.phase
+    match call:
+        case AgentCall(options=options):
+            label, phase = options.label, options.phase or phase
+        case WorkflowCall(name=name, script_path=path):
+            label = name or path
+        case PauseCall():
+            pass
+    return Entry(
+        scope=scope,
+        number=call.number,
+        kind=kind_of(call),
+        hash=found,
+        occurrence=occurrence,
+        label=label,
+        phase=phase,
+        branch=call.branch,
+    )
+
+
+def _delivery(entry: Entry) -> Delivery:
+    assert entry.ended is not None
+    assert entry.spent is not None
+    answer = Answer(call=entry.number, spent=entry.spent, value=entry.ended.value, error=entry.ended.error)
+    return Delivery(scope=entry.scope, answer=answer)
+
+
+def _contradiction(known: Entry, call: Call) -> str:
+    asked = (
+        f"an agent with “{one_line(call.prompt, 80)}”"
+        if isinstance(call, AgentCall)
+        else f"a {kind_of(call)}"
+    )
+    return (
+        f"The journal has {_named(known)}, but the script asked for {asked} there. "
+        "It does not take the same way twice, so it cannot be continued. Start the run again with `fresh`."
+    )
+
+
+def _named(entry: Entry) -> str:
+    article = "an" if entry.kind == "agent" else "a"
+    label = f" “{one_line(entry.label, 60)}”" if entry.label else ""
+    return f"call {entry.number}, {article} {entry.kind}{label}"

@@ -1,0 +1,65 @@
+"""How tools for sub-agents wait: for the database when it is away, for what others do, and for their own end
+when somebody cancels them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from holdfast.bus.listener import Listener
+from holdfast.core.errors import StoreClosed, TryAgain
+from holdfast.tools.contract import Answer, Context
+
+# A lost hint delays by no more than this.
+POLL_SECONDS = 1.0
+
+Work = Callable[[Context, Any], Awaitable[Answer]]
+
+
+def patient(work: Work) -> Work:
+    """Begins anew while the database cannot be asked: for what may be repeated."""
+
+    async def run(context: Context, given: Any) -> Answer:
+        while True:
+            try:
+                return await work(context, given)
+            except StoreClosed:
+                raise
+            except TryAgain as error:
+                await asyncio.sleep(error.after_seconds)
+
+    return run
+
+
+def whole(work: Work) -> Work:
+    """Once begun it comes to its end: what was done is known, and the model is told, whoever is interrupted
+    meanwhile."""
+
+    async def run(context: Context, given: Any) -> Answer:
+        doing = asyncio.ensure_future(patient(work)(context, given))
+        try:
+            return await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            return await doing
+
+    return run
+
+
+async def heard(events: Listener, holds: Callable[[], Awaitable[bool]], seconds: float) -> bool:
+    """Looks whenever something is said, and now and then, until it holds or the time is over: which of
+    both."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not await holds():
+                await _said(events)
+            return True
+    except TimeoutError:
+        return False
+
+
+async def _said(events: Listener) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(POLL_SECONDS):
+            if await events.get() is None:
+                # The bus is closed: only the clock is left.
+                await asyncio.sleep(POLL_SECONDS)

@@ -1,0 +1,161 @@
+"""The tools for sub-agents under the names that other programs give them: start a task, ask how far it is,
+get its result. They are the same sub-agents."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta, to_builtins
+
+from holdfast.core.chats import Chat
+from holdfast.core.shapes import Record
+from holdfast.core.text import one_line
+from holdfast.core.usage import Usage
+from holdfast.store import chats
+from holdfast.store.children import Child
+from holdfast.tools.agents import Agents
+from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
+from holdfast.tools.ends import said
+from holdfast.tools.family import Family
+from holdfast.tools.patience import patient, whole
+from holdfast.tools.spawning import SpawnAgent
+
+SUMMARY_LENGTH = 200
+NOT_READY = "not ready"
+# Calls of the same step that tell of ends come first, and may wait themselves.
+TURN_SECONDS = 50.0
+
+TaskStatus = Literal["pending", "running", "completed", "failed", "cancelled"]
+
+
+class SpawnSubagent(Input, frozen=True, kw_only=True):
+    input: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The whole task: it sees nothing of this conversation.",
+            examples=["Summarise docs/design.md in ten lines."],
+        ),
+    ]
+    model: Annotated[str, Meta(description="Another model than yours.")] | None = None
+    agent: Annotated[str, Meta(description="The named agent it is started as.")] | None = None
+    label: Annotated[str, Meta(max_length=200, description="A few words to tell it apart.")] | None = None
+
+
+class OneTask(Input, frozen=True, kw_only=True):
+    task_id: Annotated[
+        str,
+        Meta(
+            max_length=36,
+            description="As spawn_subagent gave it.",
+            examples=["0199c000-0000-7000-8000-000000000001"],
+        ),
+    ]
+
+
+class Started(Record, frozen=True, kw_only=True):
+    task_id: str
+    status: TaskStatus
+    chat_id: str
+    created_at: datetime
+
+
+class Progress(Record, frozen=True, kw_only=True):
+    status: TaskStatus
+    output_summary: str
+    elapsed_seconds: float
+    finished_at: datetime | None
+
+
+class Result(Record, frozen=True, kw_only=True, omit_defaults=True):
+    output: str
+    token_usage: Usage
+    # Why it failed.
+    error: str | None = None
+
+
+def subagent_tools(family: Family) -> tuple[Tool, ...]:
+    tasks = Tasks(family)
+    return (
+        Tool(
+            name="spawn_subagent",
+            description="Start a sub-agent on a task, as spawn_agent does. Returns its task_id at once.",
+            input=SpawnSubagent,
+            run=whole(tasks.spawn),
+            effect="idempotent",
+        ),
+        Tool(
+            name="subagent_status",
+            description="How far the task of a sub-agent is.",
+            input=OneTask,
+            run=patient(tasks.status),
+            effect="read",
+        ),
+        Tool(
+            name="subagent_result",
+            description='The result of a sub-agent\'s task, or "not ready" while it runs.',
+            input=OneTask,
+            run=patient(tasks.result),
+            effect="read",
+        ),
+    )
+
+
+class Tasks:
+    def __init__(self, family: Family) -> None:
+        self._family = family
+        self._store = family.store
+        self._agents = Agents(family)
+
+    async def spawn(self, context: Context, wanted: SpawnSubagent) -> Answer:
+        as_agent = SpawnAgent(prompt=wanted.input, label=wanted.label, model=wanted.model, agent=wanted.agent)
+        child = await self._agents.spawning.start(context, as_agent)
+        started = Started(
+            task_id=child.id,
+            status=status_of(await self._chat(child), child),
+            chat_id=child.id,
+            created_at=child.created_at,
+        )
+        return Answer(output=to_builtins(started))
+
+    async def status(self, context: Context, wanted: OneTask) -> Answer:
+        child = await self._agents.own(context, wanted.task_id)
+        chat = await self._chat(child)
+        until = self._family.clock.now() if child.busy else child.finished_at or child.created_at
+        summary = chat.summary or await said(self._store, child.id, child.answer_id)
+        progress = Progress(
+            status=status_of(chat, child),
+            output_summary=one_line(summary, SUMMARY_LENGTH),
+            elapsed_seconds=round((until - child.created_at).total_seconds(), 3),
+            finished_at=None if child.busy else child.finished_at,
+        )
+        return Answer(output=to_builtins(progress))
+
+    async def result(self, context: Context, wanted: OneTask) -> Answer:
+        """Asked for again it is given again: only the first time it takes the end that waits to be told."""
+        child = await self._agents.own(context, wanted.task_id)
+        if child.busy:
+            return Answer(output=NOT_READY)
+        news = await self._agents.handing.wait(context, (child.id,), TURN_SECONDS)
+        chat = await self._chat(child)
+        if news.too_early or chat.status not in ("idle", "error"):
+            return Answer(output=NOT_READY)
+        told = [end.said for end in news.ends] or [await said(self._store, child.id, child.answer_id)]
+        error = None if child.failure is None else child.failure.message
+        result = Result(output="\n\n".join(told), token_usage=chat.usage, error=error)
+        return Answer(output=to_builtins(result), consumes=news.keys)
+
+    async def _chat(self, child: Child) -> Chat:
+        found = await self._store.read(chats.chat(child.id))
+        if found is None:
+            raise ToolError("The sub-agent was deleted meanwhile.")
+        return found
+
+
+def status_of(chat: Chat, child: Child) -> TaskStatus:
+    match chat.status:
+        case "running" | "interrupting" | "requires_action":
+            return "pending" if chat.waiting == "capacity" else "running"
+        case "error":
+            return "failed"
+        case "idle":
+            return "cancelled" if child.outcome == "interrupted" else "completed"

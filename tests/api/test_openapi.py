@@ -1,0 +1,134 @@
+"""The OpenAPI document: it has every route and names every shape, it is the one that is committed, and
+whatever is made from it, right or wrong, is answered without a fault of the server."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from litestar.routes import HTTPRoute
+from schemathesis import GenerationMode
+from schemathesis.schemas import APIOperation
+
+from holdfast.api.app import document, litestar_app
+from tests.api.operations import Ids, a_chat_and_all
+from tests.api.serving import Serving, config_for, serving
+
+COMMITTED = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
+METHODS = ("get", "post", "put", "patch", "delete")
+# Answers without an end.
+FEEDS = ("chat_feed", "list_feed")
+EXAMPLES = 12
+
+
+def test_it_has_every_route() -> None:
+    described = {
+        (method.upper(), path)
+        for path, item in document()["paths"].items()
+        for method in item
+        if method in METHODS
+    }
+    there = {
+        (method, re.sub(r":\w+\}", "}", route.path))
+        for route in litestar_app(None).routes
+        if isinstance(route, HTTPRoute)
+        for method in route.methods - {"OPTIONS", "HEAD"}
+        if route.path.startswith("/api/v1") or route.path in ("/healthz", "/readyz")
+    }
+    assert described == there
+
+
+def test_it_is_the_one_that_is_committed() -> None:
+    assert json.loads(COMMITTED.read_text()) == json.loads(json.dumps(document())), "run make docs"
+
+
+def test_every_operation_says_what_it_does_under_a_name_of_its_own() -> None:
+    names: list[str] = []
+    for path, method, operation in _operations(document()):
+        names.append(operation["operationId"])
+        assert operation.get("description") or operation.get("summary"), (method, path)
+        assert operation["responses"]["default"]["content"].keys() == {"application/problem+json"}
+    assert len(names) == len(set(names))
+
+
+def test_no_shape_is_without_a_name() -> None:
+    """A client made from the document would have to invent one."""
+    assert list(_unnamed(document(), ())) == []
+    for path, method, operation in _operations(document()):
+        for status, response in operation["responses"].items():
+            for kind, content in response.get("content", {}).items():
+                if kind == "application/json" and not path.endswith("/export"):
+                    assert "$ref" in content["schema"], (method, path, status)
+
+
+def _operations(described: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, item in described["paths"].items():
+        for method in METHODS:
+            if method in item:
+                yield path, method, item[method]
+
+
+def _unnamed(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    match value:
+        case dict():
+            fields = cast(dict[str, Any], value)
+            named = len(place) == 3 and place[:2] == ("components", "schemas")
+            if fields.get("type") == "object" and "properties" in fields and not named:
+                yield place
+            for key, item in fields.items():
+                yield from _unnamed(item, (*place, key))
+        case list():
+            for number, item in enumerate(cast(list[Any], value)):
+                yield from _unnamed(item, (*place, str(number)))
+        case _:
+            pass
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+async def test_whatever_is_sent_is_no_fault_of_the_server(mode: GenerationMode, tmp_path: Path) -> None:
+    async with serving(config_for(tmp_path / "data")) as server:
+        ids = await a_chat_and_all(server.admin)
+        schema: Any = schemathesis.openapi.from_dict(document())
+        operations: list[APIOperation[Any, Any, Any, Any]] = [
+            found.ok() for found in schema.get_all_operations()
+        ]
+        for operation in sorted(operations, key=lambda one: one.method == "delete"):
+            if operation.definition.raw["operationId"] not in FEEDS:
+                await asyncio.to_thread(_try, server, operation, ids, mode)
+
+
+def _try(server: Serving, operation: Any, ids: Ids, mode: GenerationMode) -> None:
+    headers = {"Authorization": f"Bearer {server.admin.token}"}
+    existing = {name: ids[name] for name in re.findall(r"\{(\w+)\}", operation.path)}
+    with requests.Session() as session:
+
+        @settings(
+            max_examples=EXAMPLES,
+            phases=[Phase.generate],
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy(mode))
+        def attempt(case: Any) -> None:
+            # Half of what is asked for exists: otherwise nothing but 404 would be seen.
+            if case.path_parameters and len(repr(case.path_parameters)) % 2:
+                case.path_parameters = dict(existing)
+            answer = case.call(base_url=server.address, headers=headers, session=session)
+            assert answer.status_code < 500, (case.as_curl_command(), answer.content)
+            if answer.status_code >= 400:
+                assert answer.headers["content-type"] == ["application/problem+json"], answer.content
+                assert answer.json()["code"]
+            else:
+                case.validate_response(
+                    answer, checks=[schemathesis.checks.CHECKS.get_one("response_schema_conformance")]
+                )
+
+        attempt()

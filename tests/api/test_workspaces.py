@@ -1,0 +1,71 @@
+"""Workspaces through the API: a chat that reads, writes and runs commands in one."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+from tests.api.serving import Client, Serving
+from tests.api.test_chats import text
+
+
+async def workspace(server: Serving, name: str = "code") -> tuple[str, Path]:
+    """A git repository below the allowed root, with one file."""
+    root = server.data.parent / name
+    root.mkdir()
+    (root / "hello.py").write_text("print('hello')\n")
+    await asyncio.to_thread(_commit, root)
+    made = await server.admin.post("workspaces", {"name": name, "path": str(root)})
+    assert made.status == 201, made
+    assert made.json.keys() == {"id", "name", "path", "kind"}
+    return made.json["id"], root
+
+
+def _commit(root: Path) -> None:
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.com")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run(["git", *who, *command], cwd=root, check=True)
+
+
+async def test_a_chat_works_in_a_workspace(server: Serving) -> None:
+    admin = server.admin
+    workspace_id, root = await workspace(server)
+    (root / "AGENTS.md").write_text("Always be polite.")
+    script = (
+        'call: read_file {"path": "hello.py"}\n'
+        'call: edit_files {"edits": [{"path": "hello.py", "old": "hello", "new": "goodbye"}]}\n'
+        'call: execute {"command": "python3 hello.py"}\n'
+        "say: {result}"
+    )
+    chat = await admin.start_chat(script, workspace_id=workspace_id)
+    if (await admin.until(chat["id"], lambda now: now["status"] != "running"))["status"] == "requires_action":
+        call = (await admin.chat(chat["id"]))["action"]["calls"][0]
+        await admin.post(f"chats/{chat['id']}/calls/{call['call_id']}/decision", {"decision": "approve"})
+    done = await admin.until_settled(chat["id"])
+    assert done["status"] == "idle", done
+    assert (root / "hello.py").read_text() == "print('goodbye')\n"
+    assert "goodbye" in text((await admin.messages(chat["id"]))[-1])
+    everything = await admin.messages(chat["id"], "visibility=all&limit=200")
+    assert "Always be polite." in str(everything)
+    difference = (await admin.get(f"workspaces/{workspace_id}/diff")).json
+    assert "+print('goodbye')" in difference["diff"]
+    found = (await admin.get(f"workspaces/{workspace_id}/files?q=HELLO")).json["items"]
+    assert [item["path"] for item in found] == ["hello.py"]
+
+
+async def test_a_chat_without_one_gets_a_scratch_directory(admin: Client, server: Serving) -> None:
+    chat = await admin.start_chat('call: write_file {"path": "a.txt", "content": "x"}\nsay: {result}')
+    assert (await admin.until_settled(chat["id"]))["status"] == "idle"
+    assert (server.data / "scratch" / chat["id"] / "a.txt").read_text() == "x"
+
+
+async def test_only_below_the_roots_and_only_ones_own(server: Serving) -> None:
+    for path in ("/", "/etc", str(server.data), "relative", "~", f"{server.data.parent}/../x"):
+        refused = await server.admin.post("workspaces", {"name": "x", "path": path})
+        assert (refused.status, refused.code) == (422, "invalid_input"), path
+    workspace_id, _ = await workspace(server)
+    member = await server.member()
+    assert (await member.get(f"workspaces/{workspace_id}/diff")).status == 404
+    refused = await member.post("chats", {"content": "hi", "workspace_id": workspace_id})
+    assert (refused.status, refused.code) == (422, "invalid_input")
+    assert (await server.admin.delete(f"workspaces/{workspace_id}")).status == 204
+    assert (await server.admin.get("workspaces")).json["items"] == []

@@ -1,0 +1,150 @@
+"""Chats with sub-agents for tests: the engine with the tools for sub-agents, and a provider that follows a
+script for each parent whatever notices come between."""
+
+import itertools
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from holdfast.core.ids import CallId, ChatId, RandomIds
+from holdfast.core.messages import Message
+from holdfast.core.parts import Notice, ToolResult
+from holdfast.store import children as child_queries
+from holdfast.store.children import Child
+from holdfast.tools.agents import agent_tools
+from holdfast.tools.contract import Answer, Context, ToolError
+from holdfast.tools.family import AgentLimits, Family, Isolation
+from holdfast.tools.registry import Registry
+from holdfast.tools.subagents import subagent_tools
+from tests.providers.answering import Asked
+from tests.providers.replies import Call, Reply, say
+from tests.worker.conftest import opened
+from tests.worker.engine import OWNER, Engine
+from tests.worker.toolbox import Toolbox
+
+_TAG = re.compile(r"\[script (\d+)\]")
+_ids = RandomIds()
+
+
+class Scene:
+    """`limits` and `isolation` may be changed by a test before it begins."""
+
+    def __init__(self, engine: Engine, tools: Toolbox) -> None:
+        self.engine = engine
+        self.tools = tools
+        self.limits = AgentLimits()
+        self.family = self.related()
+        self._scripts: dict[str, Sequence[Reply]] = {}
+        self._numbers = itertools.count(1)
+        engine.server.answer = self._answer
+        self.use(self.family)
+
+    def related(self, isolation: Isolation | None = None) -> Family:
+        engine = self.engine
+        return Family(
+            store=engine.store,
+            bus=engine.bus,
+            clock=engine.clock,
+            ids=_ids,
+            limits=lambda: self.limits,
+            check_model=self._check_model,
+            has_tool=lambda name: name in engine.tools,
+            isolation=isolation,
+        )
+
+    def use(self, family: Family) -> None:
+        """From now on chats have these tools for sub-agents, and the ones made for tests."""
+        made = [tool for tool in self.tools.registry() if tool.name != "wait_agents"]
+        self.family = family
+        self.engine.tools = Registry([*made, *agent_tools(family), *subagent_tools(family)])
+
+    def _check_model(self, name: str) -> None:
+        if name not in self.engine.providers.setup.models:
+            raise ToolError(f"There is no model {name}.")
+
+    # Scripts
+
+    def script(self, *replies: Reply) -> str:
+        """A message to whose chat the provider gives these answers, one after the other."""
+        number = str(next(self._numbers))
+        self._scripts[number] = replies
+        return f"[script {number}]"
+
+    def _answer(self, asked: Asked) -> Reply | None:
+        found = _TAG.search(asked.raw.decode())
+        if found is None:
+            return None
+        answered = sum(message["role"] == "assistant" for message in asked.body["messages"])
+        replies = self._scripts[found[1]]
+        return replies[answered] if answered < len(replies) else say("And that is that.")
+
+    async def parent(self, *replies: Reply, **more: Any) -> ChatId:
+        return await self.engine.create(self.script(*replies), **more)
+
+    # What is so
+
+    async def children(self, chat_id: ChatId) -> list[Child]:
+        return list(await self.engine.store.read(child_queries.children(chat_id)))
+
+    async def child(self, chat_id: ChatId) -> ChatId:
+        """The only one."""
+        (found,) = await self.children(chat_id)
+        return found.id
+
+    async def outputs(self, chat_id: ChatId, name: str | None = None) -> list[Any]:
+        """What tools answered, in order."""
+        results = await self.engine.results(chat_id)
+        return [result.output for result in results if name in (None, result.name)]
+
+    async def notices(self, chat_id: ChatId) -> list[str]:
+        """What sub-agents' notices say."""
+        return [
+            part.text
+            for message in await self.engine.history(chat_id)
+            for part in message.parts
+            if isinstance(part, Notice) and part.code == "agent"
+        ]
+
+    async def times_told(self, chat_id: ChatId, text: str) -> int:
+        """How often the chat was told something, by results and by notices."""
+        return sum(_told(message).count(text) for message in await self.engine.history(chat_id))
+
+    # Tools without a turn around them
+
+    async def quiet(self, **more: Any) -> ChatId:
+        """A chat that nobody runs, as long as no worker is started."""
+        return await self.engine.create("Nobody answers.", **more)
+
+    async def call(self, chat_id: ChatId, name: str, given: object = None, call_id: str = "") -> Answer:
+        """As a turn would call it, but for the commit of its result."""
+        tool = self.engine.tools.get(name)
+        assert tool is not None
+        assert tool.run is not None
+        context = Context(
+            chat_id=chat_id,
+            owner_id=OWNER,
+            workspace_id=(await self.engine.chat(chat_id)).workspace_id,
+            call_id=CallId(call_id or f"call-{next(self._numbers)}"),
+            run=1,
+        )
+        answer = tool.run(context, tool.parse(given if isinstance(given, dict) else {}))
+        assert not isinstance(answer, Answer)
+        return await answer
+
+
+def _told(message: Message) -> str:
+    texts = [str(part.output) for part in message.parts if isinstance(part, ToolResult)]
+    return "\n".join(texts + [part.text for part in message.parts if isinstance(part, Notice)])
+
+
+def spawn(prompt: str, **more: Any) -> Call:
+    return Call("spawn_agent", {"prompt": prompt, **more})
+
+
+@asynccontextmanager
+async def a_scene(url: str, tmp_path: Path) -> AsyncGenerator[Scene]:
+    tools = Toolbox()
+    async with opened(url, tmp_path, tools) as engine:
+        yield Scene(engine, tools)
