@@ -20,12 +20,14 @@ from bench.model_server import ModelServer
 from bench.report import Report, to_json, to_table
 from bench.results import Line, lines
 from bench.rounds import measure
-from bench.workloads import history, store, turns
+from bench.workloads import history, store, streams, turns
 
 WORKLOADS: dict[str, Callable[[Scale], list[Case]]] = {
     "store": store.cases,
     "W1": turns.cases,
     "W1h": turns.http_cases,
+    "W2": streams.cases,
+    "W2f": streams.fan_out_cases,
     "W5": history.cases,
 }
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from bench.contender import Contender
-from bench.task import Engine, Work
+from bench.task import Engine, Speaks, Work
 
-# What of an entry is compared: how many a second, or what a thousand cost in CPU.
-Figure = Literal["rate", "cpu"]
+# What of an entry is compared: how many a second, what a thousand cost in CPU, how long all of it took, or
+# something that only this workload has, by its name in `Figures.also`.
+Figure = Literal["rate", "cpu", "seconds"] | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,7 @@ class Entry:
     each: int
     history: int = 0
     http: bool = False
+    speaks: Speaks = "sse"
     against: tuple[Against, ...] = ()
     goals: tuple[Goal, ...] = ()
 
@@ -69,7 +71,10 @@ class Scale:
     chats: tuple[int, ...]
     writers: tuple[int, ...]
     histories: tuple[int, ...]
-    # Turns or transitions are this share of the usual.
+    # Streams and watchers at once.
+    streams: tuple[int, ...] = (1, 32)
+    watchers: int = 200
+    # Turns, transitions, deltas and idle chats are this share of the usual.
     share: float = 1.0
     engines: tuple[Engine, ...] = ("sqlite", "postgres")
     # The longest history that peers are measured with.

@@ -1,10 +1,11 @@
 """A scripted model in the OpenAI chat format, in a process of its own on loopback: asks for the tool until
-the turn has had its ten steps, then answers with text. As quick as it can be, so that it is not what is
-measured."""
+the turn has had its ten steps, then answers with text; as `stream-2000` it says two thousand words. As quick
+as it can be, so that it is not what is measured."""
 
 import asyncio
 import subprocess
 import sys
+from functools import cache
 from typing import IO
 
 import msgspec
@@ -13,6 +14,7 @@ from bench.contender import ROOT
 from bench.ours.working import INPUT, TOOL
 
 CALLS = 9
+STREAM = "stream-"
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 STOP_SECONDS = 10
 
@@ -55,6 +57,7 @@ class Said(msgspec.Struct):
 
 class Asked(msgspec.Struct):
     messages: list[Said]
+    model: str = ""
     stream: bool = False
 
 
@@ -88,6 +91,8 @@ class Connection(asyncio.Protocol):
 
 
 def answer(asked: Asked) -> bytes:
+    if asked.model.startswith(STREAM):
+        return _words(int(asked.model.removeprefix(STREAM)))
     answered = 0
     for message in reversed(asked.messages):
         if message.role == "user":
@@ -120,6 +125,21 @@ def _stream(number: int, calling: bool) -> bytes:
         _chunk([{"index": 0, "delta": {}, "finish_reason": end}]),
         _chunk([], usage=USAGE),
     ]
+    return _streamed(chunks)
+
+
+@cache
+def _words(count: int) -> bytes:
+    """An event for each, in a chunk of its own."""
+    words = [
+        _chunk([{"index": 0, "delta": {"content": f"word{number} "}, "finish_reason": None}])
+        for number in range(count)
+    ]
+    end = _chunk([{"index": 0, "delta": {}, "finish_reason": "stop"}])
+    return _streamed([*words, end, _chunk([], usage=USAGE)])
+
+
+def _streamed(chunks: list[dict[str, object]]) -> bytes:
     events = [b"data: %b\n\n" % msgspec.json.encode(chunk) for chunk in chunks]
     events.append(b"data: [DONE]\n\n")
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -18,6 +18,7 @@ HEADER = (
     "CPU s/1000",
     "server",
     "peak MB",
+    "also",
     "ratios",
     "goals",
 )
@@ -48,7 +49,8 @@ def to_table(report: Report) -> str:
         f"{machine.system}, {processor}, {machine.memory_gb:g} GB, {machine.disk}, load {machine.load:.1f}",
         ", ".join(f"{name} {version}" for name, version in report.versions.items()),
         f"Medians of {report.rounds} rounds, in each of which all had their turn. Event loop: {report.loop}.",
-        "Counted are steps, in store transitions. CPU is the contender's, server is PostgreSQL's for it.",
+        "Counted are steps; in store transitions, in W2 and W2f arriving events, in W4 turns, in W6 chats.",
+        "CPU is the contender's (in W2 to W6 that of the server it watches), server is PostgreSQL's for it.",
         "",
     ]
     rows = [HEADER, *(_row(line) for line in report.lines)]
@@ -81,6 +83,7 @@ def _row(line: Line) -> tuple[str, ...]:
         _number(line.cpu_per_thousand, 2),
         _number(line.server_cpu_per_thousand, 2),
         _number(line.peak_mb, 0),
+        ", ".join(f"{name} {_short(value)}" for name, value in line.also.items()),
         f"failed: {line.failure}" if line.failure else ratios,
         goals,
     )
@@ -91,4 +94,4 @@ def _number(value: float | None, digits: int) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"

@@ -1,6 +1,6 @@
 """Figures of all rounds to what is reported: medians, ratios of the same round, goals reached or not."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -38,6 +38,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     cpu_per_thousand: float | None = None
     server_cpu_per_thousand: float | None = None
     peak_mb: float | None = None
+    # What only this workload has: medians, by name.
+    also: dict[str, float] = {}
     ratios: tuple[Ratio, ...] = ()
     goals: tuple[Aim, ...] = ()
     failure: str | None = None
@@ -79,6 +81,7 @@ def _line(one: Measured, others: Mapping[str, Sequence[Figures]]) -> Line:
         cpu_per_thousand=median(figures.cpu_per_thousand for figures in rounds),
         server_cpu_per_thousand=median(server) if server else None,
         peak_mb=max(figures.peak_mb for figures in rounds),
+        also={name: median(figures.also[name] for figures in rounds) for name in rounds[0].also},
         ratios=tuple(ratios),
         goals=tuple(aim for goal in one.entry.goals if (aim := _aim(goal, rounds, others)) is not None),
     )
@@ -87,7 +90,7 @@ def _line(one: Measured, others: Mapping[str, Sequence[Figures]]) -> Line:
 def _aim(goal: Goal, rounds: Sequence[Figures], others: Mapping[str, Sequence[Figures]]) -> Aim | None:
     """None: what it is compared with could not be measured."""
     if not goal.entries:
-        value = median(map(_FIGURE[goal.figure], rounds))
+        value = median(_figure(goal.figure, figures) for figures in rounds)
     else:
         found = [ratios for entry in goal.entries if (ratios := _ratios(goal.figure, rounds, others[entry]))]
         if len(found) < len(goal.entries):
@@ -100,13 +103,20 @@ def _aim(goal: Goal, rounds: Sequence[Figures], others: Mapping[str, Sequence[Fi
     return Aim(words=goal.words, value=value, reached=reached)
 
 
-_FIGURE: dict[Figure, Callable[[Figures], float]] = {
-    "rate": lambda figures: figures.per_second,
-    "cpu": lambda figures: figures.cpu_per_thousand,
-}
+def _figure(name: Figure, figures: Figures) -> float:
+    match name:
+        case "rate":
+            return figures.per_second
+        case "cpu":
+            return figures.cpu_per_thousand
+        case "seconds":
+            return figures.seconds
+        case _:
+            return figures.also[name]
 
 
 def _ratios(figure: Figure, rounds: Sequence[Figures], others: Sequence[Figures]) -> list[float]:
     """Round by round; one that failed half-way is compared as far as it came."""
-    of = _FIGURE[figure]
-    return [of(ours) / of(theirs) for ours, theirs in zip(rounds, others, strict=False)]
+    return [
+        _figure(figure, ours) / _figure(figure, theirs) for ours, theirs in zip(rounds, others, strict=False)
+    ]

@@ -2,13 +2,15 @@
 interpreter reads it too."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 Engine = Literal["sqlite", "postgres"]
 # turns: durable turns of an agent.  many: transitions, every writer on a chat of its own.  hot: all on one
-# chat.
-Work = Literal["turns", "many", "hot"]
+# chat.  stream: live text.  fan_out: one stream to many watchers.  recover: kill and start again.  idle: a
+# server with nothing to do.
+Work = Literal["turns", "many", "hot", "stream", "fan_out", "recover", "idle"]
+Speaks = Literal["sse", "websocket"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +20,12 @@ class Task:
     work: Work
     engine: Engine
     database: str
-    # Chats or writers at the same time, and how many turns or transitions each of them does.
+    # Chats, writers, streams or watchers at the same time, and how many turns, transitions or deltas each of
+    # them does.
     at_once: int
     each: int
+    # How watchers are told.
+    speaks: Speaks = "sse"
     # Model calls of a turn.
     steps: int = 10
     # Messages of 1 kB that every chat has before its turn.
@@ -33,8 +38,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What was counted (steps or transitions), how long it took, and what it took of the contender's process.
-    A peak is of the process's whole life."""
+    """What was counted (steps, transitions, events, turns), how long it took, and what it took of the
+    contender's process, or of the server it started. A peak is of the process's whole life."""
 
     count: int
     seconds: float
@@ -44,6 +49,8 @@ class Figures:
     peak_mb: float
     # Of the database server's processes meanwhile.
     server_cpu_seconds: float | None = None
+    # What else there is to say, by name.
+    also: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
     def per_second(self) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from reference_cli import command_line
+from reference_tools import tools
 
 from holdfast.api.app import document
 from holdfast.chats.states import State
@@ -132,6 +133,7 @@ PAGES = {
     "cli.md": command_line,
     "configuration.md": configuration,
     "openapi.json": openapi,
+    "tools.md": tools,
 }
 
 

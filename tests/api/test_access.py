@@ -61,9 +61,10 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /workspaces/{workspace_id}/diff": READ,
     "GET /agents": OWN_LIST,
     "POST /agents": MAKE,
-    "GET /agents/{agent_id}": READ,
-    "PATCH /agents/{agent_id}": WRITE,
-    "DELETE /agents/{agent_id}": WRITE,
+    # Admins see to everybody's agents.
+    "GET /agents/{agent_id}": (401, "A", 404, "A", 401, "A"),
+    "PATCH /agents/{agent_id}": (401, "A", 404, "A", 401, 403),
+    "DELETE /agents/{agent_id}": (401, "A", 404, "A", 401, 403),
     "GET /providers": ADMIN,
     "PUT /providers/{name}": ADMIN,
     "DELETE /providers/{name}": ADMIN,
@@ -81,7 +82,8 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /tokens": SELF,
     # Tokens are made in a session, or by an admin's token.
     "POST /tokens": (401, 403, 403, "A", 401, 403),
-    "DELETE /tokens/{token_id}": (401, "A", 404, "A", 401, "A"),
+    # A narrow one (all but the admin's are, here) ends itself and no other.
+    "DELETE /tokens/{token_id}": (401, 403, 403, "A", 401, "A"),
     "GET /audit": ADMIN,
     "GET /settings": OWN_LIST,
     "PATCH /settings": MAKE,

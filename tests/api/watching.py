@@ -30,7 +30,7 @@ class Watcher(FeedClient):
     ) -> None:
         super().__init__(cursor)
         self._who = who
-        self._path = path
+        self.about = path
         self._speaks: Speaks = speaks
         self._by_query = by_query or speaks == "websocket"
         # Everything that came, in order.
@@ -55,8 +55,8 @@ class Watcher(FeedClient):
         return data["reason"] if name == "closing" else None
 
     def _url(self, rest: str = "") -> str:
-        separator = "&" if "?" in self._path else "?"
-        path = self._path.replace("/feed", f"/feed{rest}") if rest else self._path
+        separator = "&" if "?" in self.about else "?"
+        path = self.about.replace("/feed", f"/feed{rest}") if rest else self.about
         cursor = f"{separator}cursor={quote(self.cursor)}" if self.cursor and self._by_query else ""
         return f"{self._who.address}/api/v1/{path}{cursor}"
 

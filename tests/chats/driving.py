@@ -1,7 +1,6 @@
 """Drives the pure machine, and any number of stores beside it, with the same commands, ids and clock: the
 same answers, the same rows, and the invariants after every step."""
 
-import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,6 +22,7 @@ from tests.chats.invariants import (
 )
 from tests.chats.machine import Machine
 from tests.chats.making import NOW, CountedIds
+from tests.store.world import renewed
 
 T = TypeVar("T")
 Answer = Applied | Refusal | Replayed
@@ -245,4 +245,4 @@ async def _acquired(store: Driven, worker_id: WorkerId, limit: int, agents_limit
 async def _renewed(store: Driven, worker_id: WorkerId) -> bool:
     if isinstance(store, Machine):
         return store.renew(worker_id, LEASE_SECONDS)
-    return await asyncio.to_thread(store.renew, worker_id, LEASE_SECONDS)
+    return await renewed(store, worker_id, LEASE_SECONDS)

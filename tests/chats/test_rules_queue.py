@@ -2,6 +2,7 @@
 sends)."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ HELD_FULL = (item(1, held=True), *(item(n) for n in range(2, 21)))
 LATER = NOW + timedelta(seconds=121)
 
 
-def send(busy: Busy = "queue", **more: str) -> Send:
+def send(busy: Busy = "queue", **more: Any) -> Send:
     return Send(parts=text("hello"), busy=busy, created_by=OWNER, **more)
 
 
@@ -180,6 +181,12 @@ def test_what_no_engine_can_carry_is_replaced_before_it_is_queued() -> None:
 )
 def test_the_21st_is_refused_whatever_its_kind(before: View, busy: Busy) -> None:
     assert refused(before, send(busy)).code == "queue_full"
+
+
+def test_another_limit_may_be_configured() -> None:
+    before = view(queue=FULL[:2])
+    assert refused(before, send(queue_limit=2)).code == "queue_full"
+    assert len(after(before, send(queue_limit=3)).queue) == 3
 
 
 @pytest.mark.parametrize("busy", ["queue", "steer"])

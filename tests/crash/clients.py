@@ -78,8 +78,8 @@ class Clients:
             asked.answer = await self._once(command.kind, command, chat_id=chat_id, key=asked.key)
         return asked.answer
 
-    async def question(self, kind: str, command: object = None) -> Answer:
-        while (answer := await self._once(kind, command)) is None:
+    async def question(self, kind: str, command: object = None, **more: Any) -> Answer:
+        while (answer := await self._once(kind, command, **more)) is None:
             pass
         return answer
 
@@ -147,6 +147,11 @@ class Clients:
 
     async def chats(self) -> dict[ChatId, Chat]:
         return {chat.id: chat for chat in (await self.question("chats")).chats}
+
+    async def rests(self, root_id: ChatId) -> bool:
+        """Whether of the chat and all below it nobody runs, and nobody is to be told of an end."""
+        told = await self.question("family", chat_id=root_id)
+        return not told.untold and all(chat.status in ("idle", "error") for chat in told.chats)
 
     async def dumps(self) -> dict[ChatId, Dump]:
         return {dump.chat.id: dump for dump in (await self.question("dump")).dumps}

@@ -91,6 +91,8 @@ class Answer(Record, frozen=True, kw_only=True):
     # The answer was stored with an earlier request under this key.
     replayed: bool = False
     chats: tuple[Chat, ...] = ()
+    # Ends of sub-agents that nobody was told of.
+    untold: int = 0
     dumps: tuple[Dump, ...] = ()
     counts: Counts | None = None
     live: LiveParts | None = None

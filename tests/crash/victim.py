@@ -24,11 +24,15 @@ from holdfast.core.events import LiveParts
 from holdfast.core.ids import ChatId, RandomIds
 from holdfast.core.messages import Message
 from holdfast.providers.configs import ModelConfig, ProviderConfig
-from holdfast.providers.registry import Registry, complete
-from holdfast.store import calls, chats, messages, steps, views
+from holdfast.providers.registry import Registry as Providers
+from holdfast.providers.registry import complete
+from holdfast.store import calls, chats, children, messages, steps, views
 from holdfast.store.interface import Applied, Once, Replayed
 from holdfast.store.open import is_postgres, open_store
 from holdfast.telemetry.metrics import Metrics
+from holdfast.tools.agents import agent_tools
+from holdfast.tools.family import AgentLimits, Family
+from holdfast.tools.registry import Registry
 from holdfast.worker.worker import Worker
 from tests.crash.inside import Inside
 from tests.crash.ledger import Ledger
@@ -42,7 +46,7 @@ CONTEXT_LIMIT = 100_000
 _ALL = 1_000_000
 
 
-def registry(provider_url: str) -> Registry:
+def registry(provider_url: str) -> Providers:
     providers = [
         ProviderConfig(
             name=family,
@@ -61,7 +65,7 @@ def registry(provider_url: str) -> Registry:
         )
         for name, family in MODELS.items()
     ]
-    return Registry(complete(providers, models, {}), environ={})
+    return Providers(complete(providers, models, {}), environ={})
 
 
 class Victim:
@@ -84,6 +88,10 @@ class Victim:
             case "chats":
                 page = await self._store.read(chats.page(USER, limit=1000))
                 return Answer(number=order.number, chats=page.items)
+            case "family":
+                assert order.chat_id is not None
+                family, untold = await self._store.read(chats.family(order.chat_id), children.untold(_ALL))
+                return Answer(number=order.number, chats=family, untold=len(untold))
             case "dump":
                 return Answer(number=order.number, dumps=await self._dumps())
             case "counts":
@@ -130,7 +138,8 @@ class Victim:
 
     async def _dumps(self) -> tuple[Dump, ...]:
         page = await self._store.read(chats.page(USER, limit=1000))
-        return tuple([await self._dump(chat.id) for chat in page.items])
+        families = [await self._store.read(chats.family(root.id)) for root in page.items]
+        return tuple([await self._dump(chat.id) for family in families for chat in family])
 
     async def _dump(self, chat_id: ChatId) -> Dump:
         chat, view, history, called, stepped, turned = await self._store.read(
@@ -167,11 +176,20 @@ async def live(setup: Setup, answers: BinaryIO) -> None:
         store = await open_store(setup.database, data=Path(setup.data), publish=bus.publish)
         fragile = FragileStore(store, points, inside, ledger)
         metrics = Metrics()
+        family = Family(
+            store=fragile.as_store(),
+            bus=bus,
+            clock=SystemClock(),
+            ids=RandomIds(),
+            limits=lambda: AgentLimits(depth=40, per_chat=40),
+            check_model=lambda name: None,
+            has_tool=lambda name: True,
+        )
         worker = Worker(
             store=fragile.as_store(),
             bus=bus,
             models=FragileModels(models, points),
-            tools=tools(ledger, points, setup.kept_open),
+            tools=Registry([*tools(ledger, points, setup.kept_open), *agent_tools(family)]),
             settings=setup.settings,
             metrics=metrics,
         )

@@ -74,6 +74,19 @@ def test_joined_frames_are_joined_parts(given_parts: list[LivePart]) -> None:
     assert [frame.id for frame in joined[1:]] == [f"id-{live.n}" for live in lives]
 
 
+def test_what_is_joined_always_fits_into_a_frame() -> None:
+    long = [Text(text="\x01" * 50_000) for _ in range(40)]
+    said = [part.text for _, _, part in join_parts(1, long) if isinstance(part, Text)]
+    assert "".join(said) == "".join(part.text for part in long)
+    frames = [
+        part_frame(PartData(history_version=1, attempt=1, n=n, role="assistant", part=part), str(n))
+        for n, part in enumerate(long, 1)
+    ]
+    fewer = join_frames(frames)
+    assert 1 < len(fewer) < len(frames)
+    assert not any(b"truncated" in frame.data for frame in fewer)
+
+
 def test_parts_of_different_episodes_are_not_joined() -> None:
     frames = [
         part_frame(PartData(history_version=1, attempt=n, n=n, role="assistant", part=Text(text="x")), "")

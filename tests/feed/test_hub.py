@@ -224,6 +224,16 @@ async def test_who_comes_late_gets_what_was_streamed(stage: Stage) -> None:
             await second.until(shows("abcdefg"))
 
 
+async def test_who_comes_late_gets_long_texts_whole(stage: Stage) -> None:
+    chat = await stage.chat()
+    await chat.begin()
+    chat.stream(*(f"{n} " + "x" * 9_000 for n in range(90)))
+    async with watching(stage, chat) as client:
+        await client.until(shows(chat.streamed))
+        async with watching(stage, chat) as late:
+            await late.until(shows(chat.streamed))
+
+
 async def test_who_comes_back_gets_the_parts_it_missed(stage: Stage) -> None:
     chat = await stage.chat()
     await chat.begin()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -121,6 +122,53 @@ async def test_a_reading_that_fails_ends_the_feed_and_not_the_hub(
     store.trouble = lambda: None
     async with troubling.hub.watch(chat.id) as watcher:
         assert (await anext(watcher)).frames[0].event == "message"
+
+
+class Gated:
+    """A store whose readings wait at a gate."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.waiting = 0
+
+    async def read(self, *queries: Query[Any]) -> Any:
+        self.waiting += 1
+        await self.gate.wait()
+        self.waiting -= 1
+        return await cast(Any, self._store).read(*queries)
+
+
+async def test_who_cannot_follow_the_parts_is_told_what_is_committed_all_the_same(stage: Stage) -> None:
+    """Also when it came to wait while that was being read."""
+    store = Gated(stage.store)
+    hub = Hub(cast(Store, store), stage.bus, replace(QUICK, kept_bytes=200, poll_seconds=1000))
+    chat = await stage.chat()
+    await chat.begin()
+    first = Client()
+    watching_first = asyncio.create_task(first.connect(hub, chat.id))
+    await first.until(lambda c: "caught_up" in c.names)
+    chat.stream(*"abcdefgh")
+    await first.until(lambda c: c.preview and c.preview.text == "abcdefgh")
+    late = Client()
+    async with hub.watch(chat.id) as watcher:
+        while "caught_up" not in late.names:
+            for frame in (await anext(watcher)).frames:
+                late.apply_frame(frame)
+        assert late.preview is None  # the first parts are not kept: it waits outside
+        store.gate.clear()
+        await chat.commit()
+        await eventually(lambda: store.waiting == 1)
+        reading = asyncio.create_task(anext(watcher))
+        await eventually(lambda: watcher.sleeps)
+        store.gate.set()
+        for frame in (await reading).frames:
+            late.apply_frame(frame)
+        assert late.said == await said_in(stage.store, chat.id)
+    watching_first.cancel()
+    await asyncio.wait([watching_first])
+    await hub.close()
 
 
 async def test_what_a_sub_agent_asks_is_shown_on_its_root(stage_everywhere: Stage) -> None:

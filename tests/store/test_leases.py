@@ -102,7 +102,7 @@ async def test_a_lease_lives_as_long_as_it_is_renewed(world: World) -> None:
     second = await world.store.register_worker("second", 3600)
     for _ in range(3):
         world.clock.advance(10)
-        assert await asyncio.to_thread(world.store.renew, first, 15)
+        assert await world.renew(first, 15)
         assert await world.store.acquire(second, limit=10, agents_limit=10) == []
     version = (await world.view(view.chat.id)).chat.version
     assert version == 2
@@ -114,9 +114,9 @@ async def test_a_lease_lives_as_long_as_it_is_renewed(world: World) -> None:
 async def test_a_lease_that_ran_out_is_not_renewed(world: World) -> None:
     worker = await world.register(15)
     world.clock.advance(15)
-    assert not await asyncio.to_thread(world.store.renew, worker, 15)
+    assert not await world.renew(worker, 15)
     assert await world.store.acquire(worker, limit=10, agents_limit=10) == []
-    assert not await asyncio.to_thread(world.store.renew, WorkerId(fresh_id()), 15)
+    assert not await world.renew(WorkerId(fresh_id()), 15)
 
 
 async def test_the_old_owner_is_refused_after_a_takeover(world: World) -> None:
@@ -187,10 +187,10 @@ async def test_workers_that_are_long_gone_are_forgotten_but_not_while_named(worl
     [taken] = await world.store.acquire(second, limit=10, agents_limit=10)
     assert taken.chat.id == view.chat.id
     await sweep(world.store)
-    assert not await asyncio.to_thread(world.store.renew, worker, 15)
+    assert not await world.renew(worker, 15)
 
 
 async def test_renewing_works_from_many_threads(world: World) -> None:
     worker = await world.register(15)
-    renewed = await asyncio.gather(*(asyncio.to_thread(world.store.renew, worker, 15) for _ in range(8)))
+    renewed = await asyncio.gather(*(world.renew(worker, 15) for _ in range(8)))
     assert all(renewed)

@@ -1,10 +1,11 @@
 """A store with people, workers and a clock around it. Every transition that goes through a World is read
 back: what the store says it will be is what its rows come to."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import (
@@ -24,6 +25,7 @@ from holdfast.chats.commands import (
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
 from holdfast.core.clock import SystemClock
+from holdfast.core.errors import TryAgain
 from holdfast.core.events import Hint
 from holdfast.core.ids import CallId, ChatId, RandomIds, UserId, WorkerId
 from holdfast.core.messages import Message
@@ -141,6 +143,9 @@ class World:
         self.worker = await self.store.register_worker("test", lease_seconds)
         return self.worker
 
+    async def renew(self, worker: WorkerId, lease_seconds: float) -> bool:
+        return await renewed(self.store, worker, lease_seconds)
+
     async def own(self, view: View) -> View:
         """Acquires whatever is wanted; the view is that of this chat."""
         worker = self.worker or await self.register(3600)
@@ -164,6 +169,19 @@ class World:
 
     async def finish(self, view: View, content: str = "Done.") -> View:
         return await self.work(await self.step(view, content=content), FinishTurn())
+
+
+class Renews(Protocol):
+    def renew(self, worker_id: WorkerId, lease_seconds: float) -> bool: ...
+
+
+async def renewed(store: Renews, worker: WorkerId, lease_seconds: float) -> bool:
+    """However long the database takes to answer: "try again" says nothing of the lease."""
+    while True:
+        try:
+            return await asyncio.to_thread(store.renew, worker, lease_seconds)
+        except TryAgain:
+            await asyncio.sleep(0.1)
 
 
 def view_of(applied: Applied) -> View:

@@ -1,21 +1,19 @@
 """Every built-in tool, made without what it works with: to be looked at, not to be run."""
 
+from types import SimpleNamespace
 from typing import Any, cast
 
-from holdfast.tools.commands import command_tools
+from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import Tool
-from holdfast.tools.files import file_tools
-from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
-from holdfast.tools.search import search_tools
-from holdfast.tools.todo import TODO
 
 _nothing = cast(Any, None)
 
-BUILT_IN: tuple[Tool, ...] = (
-    ASK_USER,
-    PROPOSE_PLAN,
-    TODO,
-    *file_tools(_nothing, _nothing),
-    *search_tools(_nothing, None),
-    *command_tools(_nothing, _nothing, _nothing, _nothing),
+BUILT_IN: tuple[Tool, ...] = built_in(
+    workspaces=_nothing,
+    seen=_nothing,
+    processes=_nothing,
+    limits=_nothing,
+    family=cast(Any, SimpleNamespace(store=None)),
+    clock=_nothing,
+    ripgrep=None,
 )

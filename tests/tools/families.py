@@ -5,9 +5,13 @@ import itertools
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
+from holdfast.chats.commands import DeliveryKey
 from holdfast.core.ids import CallId, ChatId, RandomIds
 from holdfast.core.messages import Message
 from holdfast.core.parts import Notice, ToolResult
@@ -18,14 +22,30 @@ from holdfast.tools.contract import Answer, Context, ToolError
 from holdfast.tools.family import AgentLimits, Family, Isolation
 from holdfast.tools.registry import Registry
 from holdfast.tools.subagents import subagent_tools
+from holdfast.worker.worker import Worker
 from tests.providers.answering import Asked
-from tests.providers.replies import Call, Reply, say
+from tests.providers.replies import Call, Reply, call, say
 from tests.worker.conftest import opened
-from tests.worker.engine import OWNER, Engine
+from tests.worker.engine import OWNER, SETTINGS, Engine, eventually
 from tests.worker.toolbox import Toolbox
 
 _TAG = re.compile(r"\[script (\d+)\]")
 _ids = RandomIds()
+
+
+WAIT = call("wait_agents")
+# When a parent that runs is told of an end by a notice: at once, or only when it rests.
+AT_ONCE, AT_REST = 0.0, 600.0
+# What a patient call may take when a test is over.
+GRACE_SECONDS = 0.1
+
+
+@dataclass
+class Called:
+    """What a tool answered."""
+
+    output: Any
+    consumes: tuple[DeliveryKey, ...]
 
 
 class Scene:
@@ -64,6 +84,10 @@ class Scene:
         if name not in self.engine.providers.setup.models:
             raise ToolError(f"There is no model {name}.")
 
+    def start(self, *, notice_seconds: float = SETTINGS.notice_seconds, **more: Any) -> Worker:
+        settings = replace(SETTINGS, grace_seconds=GRACE_SECONDS, notice_seconds=notice_seconds, **more)
+        return self.engine.start(settings, isolation=self.family.isolation)
+
     # Scripts
 
     def script(self, *replies: Reply) -> str:
@@ -73,15 +97,24 @@ class Scene:
         return f"[script {number}]"
 
     def _answer(self, asked: Asked) -> Reply | None:
-        found = _TAG.search(asked.raw.decode())
-        if found is None:
-            return None
-        answered = sum(message["role"] == "assistant" for message in asked.body["messages"])
-        replies = self._scripts[found[1]]
-        return replies[answered] if answered < len(replies) else say("And that is that.")
+        """By the newest message that names a script, and how many answers came after it."""
+        answered = 0
+        for message in reversed(asked.body["messages"]):
+            answered += int(message["role"] == "assistant")
+            if message["role"] == "user" and (found := _TAG.search(str(message["content"]))):
+                replies = self._scripts[found[1]]
+                return replies[answered] if answered < len(replies) else say("And that is that.")
+        return None
 
     async def parent(self, *replies: Reply, **more: Any) -> ChatId:
         return await self.engine.create(self.script(*replies), **more)
+
+    async def busy(self, **more: Any) -> ChatId:
+        """One that is in the middle of a call, until `tools.go(...)` lets it end."""
+        name = f"parent {next(self._numbers)}"
+        chat_id = await self.parent(call("patient", {"name": name}), **more)
+        await eventually(lambda: name in self.tools.ledger)
+        return chat_id
 
     # What is so
 
@@ -117,9 +150,16 @@ class Scene:
         """A chat that nobody runs, as long as no worker is started."""
         return await self.engine.create("Nobody answers.", **more)
 
-    async def call(self, chat_id: ChatId, name: str, given: object = None, call_id: str = "") -> Answer:
+    async def call(
+        self,
+        chat_id: ChatId,
+        name: str,
+        given: dict[str, Any] | None = None,
+        call_id: str = "",
+        tools: Registry | None = None,
+    ) -> Called:
         """As a turn would call it, but for the commit of its result."""
-        tool = self.engine.tools.get(name)
+        tool = (tools or self.engine.tools).get(name)
         assert tool is not None
         assert tool.run is not None
         context = Context(
@@ -129,9 +169,10 @@ class Scene:
             call_id=CallId(call_id or f"call-{next(self._numbers)}"),
             run=1,
         )
-        answer = tool.run(context, tool.parse(given if isinstance(given, dict) else {}))
-        assert not isinstance(answer, Answer)
-        return await answer
+        answering = tool.run(context, tool.parse(given or {}))
+        assert not isinstance(answering, Answer)
+        answer = await answering
+        return Called(answer.output, answer.consumes)
 
 
 def _told(message: Message) -> str:

@@ -81,3 +81,10 @@ def test_inputs_keep_their_names() -> None:
     assert names["glob"] >= {"pattern", "path"}
     assert names["grep"] >= {"pattern", "path", "glob", "context"}
     assert names["execute"] >= {"command", "timeout_seconds", "background", "cwd"}
+    spawn = {"prompt", "label", "model", "agent", "tools", "budget", "isolation"}
+    assert names["spawn_agent"] >= spawn
+    assert names["wait_agents"] >= {"agent_ids", "timeout_seconds"}
+    assert names["message_agent"] >= {"agent_id", "text"}
+    assert {*names["stop_agent"]} == {*names["read_agent"]} == {"agent_id"}
+    assert names["spawn_subagent"] >= {"input", "model", "agent", "label"}
+    assert names["subagent_status"] == names["subagent_result"] == {"task_id"}

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from holdfast.accounts.tokens import hash_of, is_secret
-from holdfast.core.accounts import Role, Scope, Token, User
+from holdfast.core.accounts import SCOPES, Role, Scope, Token, User
 from holdfast.core.clock import Clock
 from holdfast.core.errors import TryAgain
 from holdfast.core.ids import TokenId
@@ -32,6 +32,8 @@ class Caller:
     kind: Literal["token", "session"]
     # When the credential ends by itself; None: never. A session's moves on while it is used.
     expires_at: datetime | None = None
+    # It was given out with less than everything, or for a token that was: it gives and takes no credentials.
+    narrow: bool = False
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes
@@ -56,6 +58,7 @@ def caller_of(credential: Credential) -> Caller:
         credential_id=token.id,
         kind="session" if token.kind == "session" else "token",
         expires_at=token.expires_at,
+        narrow=set(token.scopes) != set(SCOPES),
     )
 
 

@@ -3,7 +3,7 @@ transaction that does it, and every refusal has its reason."""
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from holdfast.accounts.access import Access, Caller
 from holdfast.accounts.record import Audit
@@ -22,6 +22,8 @@ from holdfast.store.interface import Store
 # Nothing that a table, a log line or a terminal could take for something else.
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 _TOKEN_NAME_LIMIT = 100
+# In every time zone a date that can be written.
+_LATEST = datetime(9998, 12, 31, tzinfo=UTC)
 
 
 class People:
@@ -82,11 +84,11 @@ class People:
     async def create_token(
         self, by: Caller, name: str, scopes: Sequence[Scope], *, expires_at: datetime | None = None
     ) -> tuple[Token, Secret]:
-        """An API token of the caller's own. Raises Forbidden for a caller who comes with a narrow token:
-        otherwise whoever found one could make others that outlive it; InvalidInput for scopes that the caller
-        does not have."""
-        if by.kind == "token" and not by.may("admin"):
-            raise Forbidden("Tokens are made in a session, or with a token that has the scope admin.")
+        """An API token of the caller's own. Raises Forbidden for a caller who comes with a narrow token, or
+        with a session given for one: otherwise whoever found one could make others that outlive it;
+        InvalidInput for scopes that the caller does not have."""
+        if by.narrow:
+            raise Forbidden("Tokens are made by a person who signed in, or with a token that has all scopes.")
         name = one_line(name, _TOKEN_NAME_LIMIT)
         if not name:
             raise InvalidInput("A token needs a name.")
@@ -97,6 +99,8 @@ class People:
             raise InvalidInput(f"You cannot give away what you do not have: {', '.join(beyond)}.")
         if expires_at is not None and expires_at <= self._clock.now():
             raise InvalidInput("The token would have expired already: expires_at is in the past.")
+        if expires_at is not None and expires_at > _LATEST:
+            raise InvalidInput("expires_at is too far off. Leave it out for a token that does not expire.")
         secret = new_secret()
         token_id = TokenId(self._new_id())
         create = tokens.create(
@@ -112,7 +116,10 @@ class People:
         return await self._store.write(audited(create, entry)), secret
 
     async def revoke_token(self, by: Caller, token_id: TokenId) -> Token:
-        """One's own or, as an admin, anybody's. Raises NotFound."""
+        """One's own or, as an admin, anybody's. Raises NotFound, and Forbidden for a narrow credential, which
+        may end itself and nothing else."""
+        if by.narrow and token_id != by.credential_id:
+            raise Forbidden("This credential may revoke itself alone. Sign in to revoke others.")
         entry = self._audit.entry(by, "token.revoke", f"token:{token_id}")
         revoke = tokens.revoke(token_id, by.user.id, anybodys=by.may("admin"))
         token = await self._store.write(audited(revoke, entry))

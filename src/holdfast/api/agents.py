@@ -84,10 +84,8 @@ async def read_agent(agent_id: InPath, services: With, caller: By) -> NamedAgent
 async def change_agent(
     agent_id: InPath, data: JSONBody[ChangeAgent], services: With, caller: By
 ) -> NamedAgent:
-    """Only its owner may. Chats that run as it take the change with their next turn."""
-    before = await _usable(services, caller, agent_id)
-    if before.owner_id != caller.user.id:
-        raise not_found("agent")
+    """Only its owner and admins may. Chats that run as it take the change with their next turn."""
+    before = await _changeable(services, caller, agent_id)
     changes: dict[str, Any] = {
         name: value for name in data.__struct_fields__ if (value := getattr(data, name)) is not UNSET
     }
@@ -102,21 +100,28 @@ async def change_agent(
 @delete("/agents/{agent_id:str}", guards=[needs("chats:write")], status_code=204)
 async def delete_agent(agent_id: InPath, services: With, caller: By) -> None:
     """Chats that were started as it go on without it."""
-    agent = await _usable(services, caller, agent_id)
-    if agent.owner_id != caller.user.id:
-        raise not_found("agent")
-    await services.store.write(named_agents.delete(agent.id, caller.user.id))
+    agent = await _changeable(services, caller, agent_id)
+    await services.store.write(named_agents.delete(agent.id, agent.owner_id))
 
 
 async def _usable(services: Services, caller: By, agent_id: str) -> NamedAgent:
+    """One's own, a published one or, for an admin, anybody's."""
+    by = None if caller.may("admin") else caller.user.id
     found = (
-        await services.store.read(named_agents.agent(NamedAgentId(agent_id), caller.user.id))
+        await services.store.read(named_agents.agent(NamedAgentId(agent_id), by))
         if is_uuid7(agent_id)
         else None
     )
     if found is None:
         raise not_found("agent")
     return found
+
+
+async def _changeable(services: Services, caller: By, agent_id: str) -> NamedAgent:
+    agent = await _usable(services, caller, agent_id)
+    if agent.owner_id != caller.user.id and not caller.may("admin"):
+        raise not_found("agent")
+    return agent
 
 
 router = Router(

@@ -32,6 +32,7 @@ from holdfast.api import (
     workspaces,
 )
 from holdfast.api.bodies import MAX_BODY_BYTES, JsonRequest
+from holdfast.api.commands import repeated
 from holdfast.api.denials import Denials
 from holdfast.api.gate import Gate
 from holdfast.api.openapi import Rendered, finished
@@ -57,19 +58,25 @@ ROUTERS = (
     health.router,
 )
 
+# Not one address, but all that the machine has.
+EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - compared, not bound
+
 
 def create_app(services: Services) -> ASGIApp:
     app = litestar_app(services)
     audit = Audit(services.store, services.clock, services.ids)
     denials = Denials(audit, services.clock)
-    return Gate(app, services.access, denials, services.config().server.hosts)
+    server = services.config().server
+    # One address that it listens on is a name of its own: no other site can have it.
+    own = () if server.host in EVERYWHERE else (server.host,)
+    return Gate(app, services.access, denials, (*own, *server.hosts))
 
 
 def litestar_app(services: Services | None) -> Litestar:
     """Without services it can be described, not called."""
     return Litestar(
         route_handlers=[
-            Router("/api/v1", route_handlers=list(ROUTERS)),
+            Router("/api/v1", route_handlers=list(ROUTERS), before_request=repeated),
             health.open_router,
             reference.router,
             page.router,

@@ -47,10 +47,13 @@ class ClientToolIn(Border, frozen=True, kw_only=True):
 ClientToolsIn = Annotated[tuple[ClientToolIn, ...], Meta(max_length=100)]
 
 
-def check_model(services: Services, model: str | None, effort: str | None) -> None:
-    """Of a model that is named now: it must be there and enabled, and know the effort."""
+def check_model(
+    services: Services, model: str | None, effort: str | None, *, otherwise: str | None = None
+) -> None:
+    """Of a model that is named now: it must be there and enabled, and know the effort. An effort alone is for
+    the model that is used otherwise."""
     try:
-        config = services.providers.require(model)
+        config = services.providers.require(model or otherwise)
     except HoldfastError as error:
         if model is None:
             return

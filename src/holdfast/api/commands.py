@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from litestar import Response
+from litestar import Request, Response
 
 from holdfast.accounts.access import Caller
 from holdfast.api.bodies import JsonRequest
@@ -15,6 +15,7 @@ from holdfast.chats.change import Refusal
 from holdfast.chats.commands import Command
 from holdfast.core.ids import ChatId
 from holdfast.core.shapes import encode
+from holdfast.store import keys
 from holdfast.store.interface import Applied, Once, Replayed
 
 KEY_HEADER = "Idempotency-Key"
@@ -32,8 +33,7 @@ async def command(
     *commands: Command,
     answer: Answer,
 ) -> Response[Any]:
-    key = request.headers.get(KEY_HEADER)
-    once = None if key is None else await _once(caller, request, key, answer)
+    once = await _once(caller, request, answer)
     outcome = await services.store.transition(chat_id, *commands, once=once)
     match outcome:
         case Refusal():
@@ -45,7 +45,29 @@ async def command(
             return json_response(status, encode(body))
 
 
-async def _once(caller: Caller, request: JsonRequest, key: str, answer: Answer) -> Once:
+async def repeated(request: Request[Any, Any, Any]) -> Response[Any] | None:
+    """Before any handler: what was done under this key is answered as it was then, whatever has become of the
+    chat, or of what the request names, since."""
+    caller = request.scope["state"].get("caller")
+    if not isinstance(caller, Caller) or request.method in ("GET", "OPTIONS"):
+        return None
+    once = await _once(caller, request, lambda _: (0, None))
+    if once is None:
+        return None
+    services: Services = request.app.state["services"]
+    match await services.store.read(keys.stored(once)):
+        case Refusal() as refusal:
+            raise refused(refusal)
+        case Replayed() as before:
+            return json_response(before.status, before.body)
+        case None:
+            return None
+
+
+async def _once(caller: Caller, request: Request[Any, Any, Any], answer: Answer) -> Once | None:
+    key = request.headers.get(KEY_HEADER)
+    if key is None:
+        return None
     if _KEY.fullmatch(key) is None:
         raise Problem("invalid_input", f"{KEY_HEADER} is 1 to 255 visible ASCII characters.")
 
@@ -64,4 +86,5 @@ async def _once(caller: Caller, request: JsonRequest, key: str, answer: Answer) 
 
 
 def json_response(status: int, body: bytes) -> Response[Any]:
-    return Response(body, status_code=status, media_type="application/json")
+    # Nothing is not even null.
+    return Response(None if status == 204 else body, status_code=status, media_type="application/json")

@@ -18,8 +18,8 @@ from holdfast.store import messages
 PAGE = 100
 _FORMATS: dict[str, tuple[Format, str, str]] = {
     "json": (json_lines, "application/json", "json"),
-    "markdown": (markdown, "text/markdown; charset=utf-8", "md"),
-    "html": (html, "text/html; charset=utf-8", "html"),
+    "markdown": (markdown, "text/markdown", "md"),
+    "html": (html, "text/html", "html"),
 }
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from litestar import Response, Router, WebSocket, get, websocket
 from litestar.params import QueryParameter
@@ -11,13 +11,17 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.api.bodies import JsonRequest
 from holdfast.api.gate import refuse
-from holdfast.api.problems import Problem, problem_of
+from holdfast.api.problems import Problem, invalid, problem_of
 from holdfast.api.services import By, InPath, With, lacks, needs, own_chat
 from holdfast.core.errors import HoldfastError
 from holdfast.feed import sse
 from holdfast.feed import websocket as socket_feed
+from holdfast.feed.connection import EXTENSION
 
-Tail = Annotated[int | None, QueryParameter(ge=1, le=1000, description="Begin with so many of the newest.")]
+MOST_AT_FIRST = 1000
+Tail = Annotated[
+    int | None, QueryParameter(ge=1, le=MOST_AT_FIRST, description="Begin with so many of the newest.")
+]
 After = Annotated[
     str | None, QueryParameter(max_length=500, description="The id of the last event that was seen.")
 ]
@@ -26,15 +30,12 @@ After = Annotated[
 class Streamed(Response[None]):
     """A response that writes itself."""
 
-    def __init__(self, respond: Callable[[Receive, Send], Awaitable[None]]) -> None:
+    def __init__(self, respond: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
         super().__init__(None)
         self._respond = respond
 
     def to_asgi_response(self, *_: Any, **__: Any) -> ASGIApp:  # pyright: ignore[reportImplicitOverride, reportIncompatibleMethodOverride]
-        async def app(_: Scope, receive: Receive, send: Send) -> None:
-            await self._respond(receive, send)
-
-        return app
+        return self._respond
 
 
 @get("/chats/{chat_id:str}/feed", guards=[needs("chats:read")], media_type="text/event-stream")
@@ -51,12 +52,12 @@ async def chat_feed(
     chat = await own_chat(services, caller, chat_id)
     seen = request.headers.get("Last-Event-ID") or cursor
 
-    async def respond(receive: Receive, send: Send) -> None:
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
         async with (
             services.feeds.opened(caller),
             services.hub.watch(chat.id, cursor=seen, tail=tail, label=caller.credential_id) as watcher,
         ):
-            await sse.respond(watcher, receive, send)
+            await sse.respond(watcher, receive, send, abort=_offered(scope).get("abort"))
 
     return Streamed(respond)
 
@@ -66,12 +67,12 @@ async def list_feed(request: JsonRequest, services: With, caller: By, cursor: Af
     """The caller's chat list as it changes: created, changed, removed, needs_you."""
     seen = request.headers.get("Last-Event-ID") or cursor
 
-    async def respond(receive: Receive, send: Send) -> None:
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
         async with (
             services.feeds.opened(caller),
             services.hub.watch_list(caller.user.id, cursor=seen, label=caller.credential_id) as watcher,
         ):
-            await sse.respond(watcher, receive, send)
+            await sse.respond(watcher, receive, send, abort=_offered(scope).get("abort"))
 
     return Streamed(respond)
 
@@ -87,24 +88,34 @@ async def chat_feed_socket(
             if not caller.may("chats:read"):
                 raise lacks("chats:read")
             chat = await own_chat(services, caller, chat_id)
+            tail = _tail(socket.query_params.get("tail"))
             await stack.enter_async_context(services.feeds.opened(caller))
         except (Problem, HoldfastError) as error:
             await refuse(socket.scope, socket.receive, socket.send, problem_of(error))
             return
         watcher = await stack.enter_async_context(
             services.hub.watch(
-                chat.id,
-                cursor=socket.query_params.get("cursor"),
-                tail=_tail(socket),
-                label=caller.credential_id,
+                chat.id, cursor=socket.query_params.get("cursor"), tail=tail, label=caller.credential_id
             )
         )
-        await socket_feed.respond(watcher, socket.receive, socket.send)
+        offered = _offered(socket.scope)
+        await socket_feed.respond(
+            watcher, socket.receive, socket.send, framed=bool(offered), abort=offered.get("abort")
+        )
 
 
-def _tail(socket: WebSocket[Any, Any, Any]) -> int | None:
-    given = socket.query_params.get("tail")
-    return int(given) if given and given.isascii() and given.isdigit() and 1 <= int(given) <= 1000 else None
+def _offered(scope: Scope) -> dict[str, Any]:
+    """What our own server can do beside ASGI; nothing, under another one."""
+    extensions = cast(dict[str, Any], scope).get("extensions") or {}
+    return extensions.get(EXTENSION, {})
+
+
+def _tail(given: str | None) -> int | None:
+    if given is None:
+        return None
+    if not (given.isascii() and given.isdigit() and len(given) <= 4 and 1 <= int(given) <= MOST_AT_FIRST):
+        raise invalid("tail", f"a whole number from 1 to {MOST_AT_FIRST}")
+    return int(given)
 
 
 router = Router("/", route_handlers=[chat_feed, list_feed, chat_feed_socket], tags=["feeds"])

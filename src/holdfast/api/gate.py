@@ -4,8 +4,7 @@ to strangers too."""
 
 import re
 from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from litestar.types import ASGIApp, Receive, Scope, Send
@@ -44,7 +43,7 @@ class Gate:
         self._app = app
         self._access = access
         self._denials = denials
-        self._hosts = frozenset(host.lower() for host in (*_LOCAL, *hosts))
+        self._hosts = frozenset(_as_in_header(host) for host in (*_LOCAL, *hosts))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -79,7 +78,7 @@ class Gate:
             await refuse(scope, receive, answer, problem_of(error))
             return
         scope["state"]["caller"] = caller
-        await self._app(scope, receive, answer)
+        await self._app(_as_get(scope), receive, answer)
         if 403 in statuses and caller is not None:
             await self._denials.note(caller, f"{method} {scope['path']}")
 
@@ -89,8 +88,16 @@ def _method(scope: Scope) -> str:
     return str(scope["method"]) if scope["type"] == "http" else "GET"
 
 
+def _as_get(scope: Scope) -> Scope:
+    """HEAD of what is public is a GET whose body the connection leaves out."""
+    if scope["type"] == "http" and scope["method"] == "HEAD" and is_public("GET", scope["path"]):
+        return cast(Scope, {**scope, "method": "GET"})
+    return scope
+
+
 def is_public(method: str, path: str) -> bool:
-    return (method, path) in PUBLIC or (method in ("GET", "HEAD") and is_page(path))
+    method = "GET" if method == "HEAD" else method
+    return (method, path) in PUBLIC or (method == "GET" and is_page(path))
 
 
 def is_page(path: str) -> bool:
@@ -118,6 +125,11 @@ def host_name(host: str) -> str:
     if host.startswith("["):
         return host.partition("]")[0].lower() + "]"
     return host.partition(":")[0].lower()
+
+
+def _as_in_header(host: str) -> str:
+    """As a Host header has it: an IPv6 address in brackets."""
+    return f"[{host}]".lower() if ":" in host and not host.startswith("[") else host.lower()
 
 
 def check_origin(headers: "_Headers", *, method: str, websocket: bool, by_cookie: bool, page: bool) -> None:
@@ -149,12 +161,12 @@ def credential(headers: "_Headers") -> tuple[str | None, bool]:
         kind, _, secret = authorization.partition(" ")
         return (secret.strip() if kind.lower() == "bearer" else None), False
     for line in headers.all(b"cookie"):
-        try:
-            found = SimpleCookie(line).get(COOKIE)
-        except CookieError:
-            continue
-        if found is not None:
-            return found.value, True
+        # Not the library's parser: it gives up at the first cookie of another program that it cannot read,
+        # and all programs on localhost share their cookies.
+        for pair in line.split(";"):
+            name, _, value = pair.strip().partition("=")
+            if name == COOKIE:
+                return value, True
     return None, False
 
 

@@ -61,10 +61,7 @@ async def list_messages(
     if cursor is not None:
         if after is not None or before is not None:
             raise invalid("cursor", "it already says where to go on; leave after and before out")
-        direction, _, place = cursor.partition(".")
-        after, before = (place, None) if direction == "after" else (None, place)
-        if direction not in ("after", "before"):
-            raise invalid("cursor", "not one that this list gave out")
+        after, before = _places(cursor)
     for name, value in (("after", after), ("before", before)):
         if value is not None and not is_uuid7(value):
             raise invalid(name, "not the id of a message")
@@ -83,7 +80,21 @@ async def list_messages(
         items = found[-limit:]
         return Page(items=items, next_cursor=f"before.{items[0].id}" if len(found) > limit else None)
     items = found[:limit]
-    return Page(items=items, next_cursor=f"after.{items[-1].id}" if len(found) > limit else None)
+    until = "" if before is None else f".before.{before}"
+    return Page(items=items, next_cursor=f"after.{items[-1].id}{until}" if len(found) > limit else None)
+
+
+def _places(cursor: str) -> tuple[str | None, str | None]:
+    """`after.<id>`, `before.<id>` or `after.<id>.before.<id>`."""
+    match cursor.split("."):
+        case ["after", after]:
+            return after, None
+        case ["before", before]:
+            return None, before
+        case ["after", after, "before", before]:
+            return after, before
+        case _:
+            raise invalid("cursor", "not one that this list gave out")
 
 
 @get("/chats/{chat_id:str}/messages/{message_id:str}", guards=[needs("chats:read")])
@@ -107,7 +118,7 @@ async def send_message(
     """Say something: 201 when it entered the history, 202 when it waits in the queue. `busy` says what to do
     while the agent works: wait, interrupt it, or steer the running turn."""
     chat = await own_chat(services, caller, chat_id)
-    check_model(services, data.model, data.effort)
+    check_model(services, data.model, data.effort, otherwise=chat.model)
 
     def answer(applied: Applied) -> tuple[int, object]:
         match applied.change.answer:
@@ -142,7 +153,7 @@ async def edit_message(
     chat = await own_chat(services, caller, chat_id)
     if not is_uuid7(message_id):
         raise not_found("message")
-    check_model(services, data.model, data.effort)
+    check_model(services, data.model, data.effort, otherwise=chat.model)
 
     def answer(applied: Applied) -> tuple[int, object]:
         entered = applied.change.answer

@@ -1,5 +1,6 @@
 """The page's static files, and what stands in for them where none were built."""
 
+import asyncio
 import mimetypes
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from litestar.params import FromPath
 
 from holdfast.api.problems import not_found
 
-ROOT = Path(__file__).parent.parent / "page"
+ROOT = (Path(__file__).parent.parent / "page").resolve()
 _YEAR = "public, max-age=31536000, immutable"
 
 
@@ -18,20 +19,20 @@ _YEAR = "public, max-age=31536000, immutable"
 )
 async def index() -> Response[bytes]:
     """The page finds out by itself what it is to show."""
-    return _file(ROOT / "index.html", cache="no-cache")
+    return await asyncio.to_thread(_file, "index.html", within=ROOT, cache="no-cache")
 
 
 @get("/assets/{path:path}", include_in_schema=False)
 async def asset(path: FromPath[Path]) -> Response[bytes]:
     """Files whose names change with what is in them."""
-    wanted = (ROOT / "assets" / str(path).lstrip("/")).resolve()
-    if not wanted.is_relative_to(ROOT / "assets"):
-        raise not_found("file")
-    return _file(wanted, cache=_YEAR)
+    return await asyncio.to_thread(_file, str(path).lstrip("/"), within=ROOT / "assets", cache=_YEAR)
 
 
-def _file(path: Path, *, cache: str) -> Response[bytes]:
+def _file(name: str, *, within: Path, cache: str) -> Response[bytes]:
     try:
+        path = (within / name).resolve()
+        if not path.is_relative_to(within):
+            raise not_found("file")
         content = path.read_bytes()
     except OSError:
         raise not_found("file") from None

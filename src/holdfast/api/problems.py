@@ -44,6 +44,8 @@ _ALIASES = {
     "store_closed": "try_again",
     "stale": "try_again",
     "bad_script": "invalid_input",
+    # What was to be read again is wrong; the text says where.
+    "bad_config": "invalid_input",
 }
 
 

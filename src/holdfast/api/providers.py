@@ -98,7 +98,7 @@ async def put_provider(
     """Create or replace a provider."""
     config = ProviderConfig(name=name, **asdict(data))
     stored = await services.stored.put_provider(caller, config)
-    await services.reload()
+    await services.refresh()
     used = services.providers.setup.providers.get(name)
     return ProviderShown(
         name=stored.name,
@@ -115,7 +115,7 @@ async def put_provider(
 async def delete_provider(name: InPath, services: With, caller: By) -> None:
     """Its key is forgotten with it."""
     await services.stored.delete_provider(caller, name)
-    await services.reload()
+    await services.refresh()
 
 
 @get("/model-configs", guards=[needs("admin")])
@@ -138,7 +138,7 @@ async def put_model_config(
         raise invalid("provider", "there is no such provider; GET /api/v1/providers lists them")
     checked_json("provider_options", data.provider_options, most_bytes=MAX_OPTIONS_BYTES)
     stored = await services.stored.put_model(caller, ModelConfig(name=name, **asdict(data)))
-    await services.reload()
+    await services.refresh()
     return _shown(stored, "database")
 
 
@@ -146,7 +146,7 @@ async def put_model_config(
 async def delete_model_config(name: InPath, services: With, caller: By) -> None:
     """Chats that chose it go on with the default model."""
     await services.stored.delete_model(caller, name)
-    await services.reload()
+    await services.refresh()
 
 
 @post("/model-configs/{name:str}/test", guards=[needs("admin")], status_code=200)

@@ -11,7 +11,7 @@ from holdfast.api.commands import command
 from holdfast.api.pages import Page
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, With, needs, own_chat
-from holdfast.api.shown import moved, queue_item
+from holdfast.api.shown import entered_item, moved, queue_item
 from holdfast.chats.commands import (
     Command,
     DeleteQueued,
@@ -74,9 +74,11 @@ async def change_queued(
 
     def answer(applied: Applied) -> tuple[int, object]:
         match applied.change.answer:
-            case Message() | None:
-                # Released at the head: it has entered the history meanwhile.
-                return 200, applied.change.answer
+            case Message() as entered:
+                # At the head of an idle chat, and free: it is in the history from now on.
+                return 200, entered_item(item, entered)
+            case None:
+                return 200, None
             case changed:
                 return 200, queue_item(applied, changed, with_token=data.held is True)
 

@@ -52,6 +52,8 @@ class Services:
     config: Callable[[], Config]
     # Reads providers and models again from file, environment and database.
     reload: Callable[[], Awaitable[tuple[str, ...]]]
+    # The same from the database alone.
+    refresh: Callable[[], Awaitable[None]]
     metrics: Metrics
     clock: Clock
     ids: Ids

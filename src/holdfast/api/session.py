@@ -75,8 +75,9 @@ def _cookie(request: JsonRequest, value: str, seconds: int) -> Cookie:
         max_age=seconds,
         httponly=True,
         samesite="strict",
-        # Only over TLS where the browser came by it (a proxy says so); on loopback there is none.
-        secure=request.url.scheme == "https",
+        # Only over TLS where the browser came by it: a proxy ends it, so the origin tells. There is none on
+        # loopback.
+        secure=request.headers.get("origin", "").startswith("https://"),
     )
 
 

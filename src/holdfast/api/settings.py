@@ -6,11 +6,13 @@ from typing import Any
 from litestar import Router, get, patch, post
 from litestar.params import JSONBody
 
+from holdfast.accounts.record import Audit
 from holdfast.api.bodies import checked_json
 from holdfast.api.problems import Problem, invalid
-from holdfast.api.services import By, With, needs
+from holdfast.api.services import By, Services, With, needs
 from holdfast.core.shapes import Json, Record
 from holdfast.store import preferences
+from holdfast.store.audit import audited
 
 _KEY = re.compile(r"[a-z][a-z0-9_.]{0,99}")
 MAX_VALUE_BYTES = 64 * 1024
@@ -42,21 +44,29 @@ async def read_settings(services: With, caller: By) -> SettingsShown:
 @patch("/settings", guards=[needs("chats:write")])
 async def change_settings(data: JSONBody[dict[str, Any]], services: With, caller: By) -> SettingsShown:
     """Set the caller's own; null takes a choice back."""
-    await services.store.write(preferences.choose(caller.user.id, _checked(data)))
+    await services.store.write(preferences.choose(caller.user.id, _checked(data), most=MAX_KEYS))
     return await read_settings.fn(services=services, caller=caller)
 
 
 @patch("/settings/server", guards=[needs("admin")])
 async def change_server_settings(data: JSONBody[dict[str, Any]], services: With, caller: By) -> SettingsShown:
     """Set what holds for everybody."""
-    await services.store.write(preferences.choose(None, _checked(data)))
+    choose = preferences.choose(None, _checked(data), most=MAX_KEYS)
+    entry = _audit(services).entry(caller, "settings.change", keys=" ".join(data))
+    await services.store.write(audited(choose, entry))
     return await read_settings.fn(services=services, caller=caller)
 
 
 @post("/settings/reload", guards=[needs("admin")], status_code=200)
 async def reload_configuration(services: With, caller: By) -> Reloaded:
     """Read providers, models and the other changeable keys again, as SIGHUP does."""
-    return Reloaded(needs_restart=await services.reload())
+    waiting = await services.reload()
+    await _audit(services).done(caller, "settings.reload")
+    return Reloaded(needs_restart=waiting)
+
+
+def _audit(services: Services) -> Audit:
+    return Audit(services.store, services.clock, services.ids)
 
 
 def _checked(chosen: dict[str, Any]) -> dict[str, Json]:

@@ -5,7 +5,8 @@ from msgspec.structs import replace
 from holdfast.chats.view import Queued, View
 from holdfast.core.calls import Action
 from holdfast.core.chats import Chat, Settings
-from holdfast.core.messages import QueueItem
+from holdfast.core.ids import QueueItemId
+from holdfast.core.messages import Message, QueueItem
 from holdfast.store.interface import Applied
 from holdfast.store.queue import item_of
 
@@ -48,10 +49,13 @@ def moved(chat: Chat, applied: Applied) -> Chat:
     """A chat that was read before the commit, with what the commit moved."""
     view = _view(applied)
     state = view.chat
-    # What its own calls waited for is over; sub-agents may still ask.
-    asked = () if chat.action is None else chat.action.calls
-    if state.status != "requires_action":
-        asked = tuple(call for call in asked if call.chat_id != chat.id)
+    # Its own calls that still wait, and those of sub-agents.
+    waiting = {call.call_id for call in view.calls if call.state == "waiting"}
+    asked = tuple(
+        call
+        for call in (() if chat.action is None else chat.action.calls)
+        if call.chat_id != chat.id or (state.status == "requires_action" and call.call_id in waiting)
+    )
     busy = state.status in ("running", "interrupting")
     held = state.status == "idle" and bool(view.queue)
     return replace(
@@ -73,6 +77,22 @@ def queue_item(applied: Applied, item: Queued, *, with_token: bool = False) -> Q
     places = [other.id for other in _view(applied).queue]
     position = places.index(item.id) if item.id in places else 0
     return item_of(item, position, with_token=with_token)
+
+
+def entered_item(item_id: QueueItemId, message: Message) -> QueueItem:
+    """An item as it was when it left the queue and became this message."""
+    assert message.created_by is not None, "what waited in a queue has an author"
+    return QueueItem(
+        id=item_id,
+        content=message.parts,
+        busy="queue",
+        position=0,
+        held=False,
+        model=message.model,
+        effort=message.effort,
+        created_by=message.created_by,
+        created_at=message.created_at,
+    )
 
 
 def _view(applied: Applied) -> View:

@@ -1,5 +1,6 @@
 """What was used and what it cost: of one chat, and over all of a user's."""
 
+from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -62,12 +63,12 @@ async def chat_usage(chat_id: InPath, services: With, caller: By) -> ChatUsage:
     if not turns:
         return ChatUsage(total=chat.usage, turns=())
     found = await services.store.read(steps.steps_of_turns(chat.id, turns[-1].number, turns[0].number))
+    by_turn = defaultdict[int, list[steps.Step]](list)
+    for step in found:
+        by_turn[step.turn].append(step)
     return ChatUsage(
         total=chat.usage,
-        turns=tuple(
-            _turn_usage(turn.number, [step for step in found if step.turn == turn.number])
-            for turn in reversed(turns)
-        ),
+        turns=tuple(_turn_usage(turn.number, by_turn[turn.number]) for turn in reversed(turns)),
     )
 
 

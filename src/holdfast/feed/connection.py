@@ -9,9 +9,23 @@ from holdfast.feed.watcher import Watcher
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
+# Drops the connection with what it holds, which closing it would wait to deliver.
+Abort = Callable[[], None]
+
+# What a server may offer beside plain ASGI, under this name in `scope["extensions"]`: `abort`; and for a
+# WebSocket, that messages may come to it framed, as events of this type with `frames`.
+EXTENSION = "holdfast.connection"
 
 # For the last words, to who reads slowly.
 FAREWELL_SECONDS = 1.0
+
+
+async def drop(watcher: Watcher, abort: Abort | None) -> None:
+    """The end of a connection whose client does not read."""
+    if watcher.ending is not None and abort is not None:
+        abort()
+        # The server hears of it before it looks at what became of the response.
+        await asyncio.sleep(0)
 
 
 async def converse(
@@ -36,9 +50,11 @@ async def converse(
         writer.cancel()
         reader.cancel()
         await asyncio.wait({writer, reader})
-    if writer.cancelled() or is_gone:
-        # Sending to who is gone may raise whatever the server likes.
-        _ = writer.cancelled() or writer.exception()
+        # To or from who is gone anything may be raised: it is looked at, and left.
+        problems = [task.exception() for task in (writer, reader) if not task.cancelled()]
+    if is_gone or writer.cancelled():
         return False
-    writer.result()
+    for problem in problems:
+        if problem is not None:
+            raise problem
     return True

@@ -71,16 +71,19 @@ class Door:
 
     # --- what a reading brings ---
 
-    @property
-    def busy(self) -> bool:
-        """Somebody has knocked and was not served yet."""
-        return bool(self._knocked)
-
     def waiting(self) -> list[tuple[Watcher, Position]]:
         """Whom the next reading is for: who knocked, and who is held and has read what it was given."""
         knocked = list(self._knocked)[:AT_ONCE]
         held = [one for one, outside in self._outside.items() if outside.held and one.sleeps]
         return [(one, self._outside[one].position) for one in dict.fromkeys([*knocked, *held])]
+
+    def is_served(self, state: State) -> bool:
+        """Whether nobody waits who does not know this state: somebody may have knocked while it was read, or
+        have fallen asleep, held, believing that there was nothing new."""
+        return not self._knocked and not any(
+            outside.held and outside.state is not state and watcher.sleeps
+            for watcher, outside in self._outside.items()
+        )
 
     def serve(self, watcher: Watcher, state: State, page: Page) -> None:
         """What this watcher missed; when it is no more than this, it is let in."""

@@ -1,16 +1,19 @@
 """Events as they are sent: a frame is encoded once, whoever gets it, and is never larger than 1 MiB. What is
 cut to fit says so (`truncated`); REST has the whole."""
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, TypeVar, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from holdfast.core.messages import Role
 from holdfast.core.parts import LivePart, Reasoning, Text, ToolCallDelta
 from holdfast.core.shapes import Record, encode
 from holdfast.feed.cursor import Position
 from holdfast.feed.cutting import cut_to_fit
+
+T = TypeVar("T")
 
 EventName = Literal[
     "chat",
@@ -37,6 +40,8 @@ EventName = Literal[
 FRAME_BYTES = 1024 * 1024
 # Without the event's name, its id, and what separates them.
 DATA_BYTES = FRAME_BYTES - 512
+# Text that is joined into one part: a sixth of a frame, for escaped it may take six times as much.
+JOINED_CHARACTERS = 128 * 1024
 
 
 class PartData(Record, frozen=True, kw_only=True):
@@ -57,7 +62,7 @@ class PartData(Record, frozen=True, kw_only=True):
 class Frame:
     """`leave`: who gets this frame goes on by reading the database from there, not with the next frame."""
 
-    __slots__ = ("_sse", "_text", "data", "event", "id", "leave", "live", "size")
+    __slots__ = ("_framed", "_sse", "_text", "data", "event", "id", "leave", "live", "size")
 
     def __init__(
         self,
@@ -75,6 +80,7 @@ class Frame:
         self.size = len(data) + len(id) + 32
         self._sse: bytes | None = None
         self._text: str | None = None
+        self._framed: bytes | None = None
 
     @property
     def sse(self) -> bytes:
@@ -92,16 +98,26 @@ class Frame:
             self._text = f'{{"event":"{self.event}","id":{event_id},"data":{self.data.decode()}}}'
         return self._text
 
+    @property
+    def framed(self) -> bytes:
+        """The same, as it is on the wire: one frame of text, unmasked and uncompressed."""
+        if self._framed is None:
+            event_id = b'"%b"' % self.id.encode() if self.id else b"null"
+            text = b'{"event":"%b","id":%b,"data":%b}' % (self.event.encode(), event_id, self.data)
+            self._framed = _frame_head(len(text)) + text
+        return self._framed
+
 
 class Batch:
     """Frames that are sent together. `leave` is that of the last of them, which may not be shown itself."""
 
-    __slots__ = ("_sse", "frames", "leave")
+    __slots__ = ("_framed", "_sse", "frames", "leave")
 
     def __init__(self, frames: Sequence[Frame], leave: Position | None = None) -> None:
         self.frames = frames
         self.leave = leave
         self._sse: bytes | None = None
+        self._framed: bytes | None = None
 
     @property
     def sse(self) -> bytes:
@@ -112,6 +128,19 @@ class Batch:
     @property
     def texts(self) -> list[str]:
         return [frame.text for frame in self.frames]
+
+    @property
+    def framed(self) -> bytes:
+        if self._framed is None:
+            self._framed = b"".join([frame.framed for frame in self.frames])
+        return self._framed
+
+
+def _frame_head(size: int) -> bytes:
+    """Of a WebSocket's text message in one frame (RFC 6455, 5.2)."""
+    if size < 126:
+        return bytes((0x81, size))
+    return b"\x81\x7e" + size.to_bytes(2, "big") if size < 2**16 else b"\x81\x7f" + size.to_bytes(8, "big")
 
 
 def data_of(payload: object) -> bytes:
@@ -130,31 +159,31 @@ def join_parts(first: int, parts: Iterable[LivePart]) -> list[tuple[int, int, Li
     """The parts, numbered from `first`, with neighbours that go on with the same thing joined: the first
     and last number of each."""
     joined: list[tuple[int, int, LivePart]] = []
-    run: list[LivePart] = []
-    number = first
-    for part in parts:
-        if run and not _goes_on(run[-1], part):
-            joined.append((number - len(run), number - 1, _joined(run)))
-            run = []
-        run.append(part)
-        number += 1
-    if run:
-        joined.append((number - len(run), number - 1, _joined(run)))
+    for run in _runs(parts, _goes_on, _length):
+        joined.append((first, first + len(run) - 1, _joined(run)))
+        first += len(run)
     return joined
 
 
-def join_frames(frames: Sequence[Frame]) -> list[Frame]:
+def join_frames(frames: Iterable[Frame]) -> list[Frame]:
     """The same frames, with those of live parts joined where one goes on with what the one before says."""
-    joined: list[Frame] = []
-    run: list[Frame] = []
-    for frame in frames:
-        if run and not (frame.live and run[-1].live and _follows(run[-1].live, frame.live)):
-            joined.append(_joined_frame(run))
-            run = []
-        run.append(frame)
+    return [_joined_frame(run) for run in _runs(frames, _frame_goes_on, _frame_length)]
+
+
+def _runs(
+    items: Iterable[T], goes_on: Callable[[T, T], bool], length: Callable[[T], int]
+) -> Iterator[list[T]]:
+    """Neighbours that may be joined, as long as they fit into one frame."""
+    run: list[T] = []
+    characters = 0
+    for item in items:
+        characters += length(item)
+        if run and (characters > JOINED_CHARACTERS or not goes_on(run[-1], item)):
+            yield run
+            run, characters = [], length(item)
+        run.append(item)
     if run:
-        joined.append(_joined_frame(run))
-    return joined
+        yield run
 
 
 def _joined_frame(run: Sequence[Frame]) -> Frame:
@@ -163,16 +192,20 @@ def _joined_frame(run: Sequence[Frame]) -> Frame:
         return run[0]
     first, last = lives[0], lives[-1]
     return part_frame(
-        PartData(
-            history_version=last.history_version,
-            attempt=last.attempt,
-            n=last.n,
-            first=first.begin,
-            role=last.role,
-            part=_joined([live.part for live in lives]),
-        ),
-        run[-1].id,
+        replace(last, first=first.begin, part=_joined([live.part for live in lives])), run[-1].id
     )
+
+
+def _frame_goes_on(one: Frame, other: Frame) -> bool:
+    return one.live is not None and other.live is not None and _follows(one.live, other.live)
+
+
+def _frame_length(frame: Frame) -> int:
+    return 0 if frame.live is None else _length(frame.live.part)
+
+
+def _length(part: LivePart) -> int:
+    return len(part.text) if isinstance(part, Text | Reasoning | ToolCallDelta) else 0
 
 
 def _follows(one: PartData, other: PartData) -> bool:

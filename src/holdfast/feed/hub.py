@@ -21,7 +21,7 @@ from typing import Any
 import structlog
 
 from holdfast.bus.interface import Bus
-from holdfast.core.errors import StoreClosed, TryAgain
+from holdfast.core.errors import HoldfastError, StoreClosed
 from holdfast.core.ids import ChatId, UserId
 from holdfast.feed.chat_list import ChatList
 from holdfast.feed.cursor import START, Position, decode
@@ -41,12 +41,7 @@ NOWHERE = Position(version=ALWAYS)
 
 
 class Hub:
-    def __init__(
-        self,
-        store: Store,
-        bus: Bus,
-        limits: Limits = LIMITS,
-    ) -> None:
+    def __init__(self, store: Store, bus: Bus, limits: Limits = LIMITS) -> None:
         self._store = store
         self._bus = bus
         self._limits = limits
@@ -173,8 +168,8 @@ class Hub:
                 await self._look()
             except StoreClosed:
                 return
-            except TryAgain as error:
-                logger.warning("watched chats not looked at", reason=error.text)
+            except HoldfastError as error:
+                logger.warning("watched chats not looked at", reason=error.text, code=error.code)
 
     async def _look(self) -> None:
         rooms, lists = dict(self._rooms), list(self._lists.values())

@@ -3,6 +3,9 @@ far. A gap is asked for over the bus; if nobody can repeat it, what was shown is
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import msgspec
 
 from holdfast.core.events import BusEvent, Episode, LiveParts, LiveStep, Repeat, Skipped
 from holdfast.core.ids import ChatId
@@ -38,26 +41,11 @@ class Live:
         """A reading found the chat here."""
         if self.preview.turn_to(episode):
             self._stop_asking()
-        self._stem = Stem(
-            self._chat_id,
-            Position(
-                version=position.version,
-                message_id=position.message_id,
-                spans=position.spans,
-                episode=episode,
-            ),
-        )
+        self._stem = Stem(self._chat_id, replace(position, episode=episode))
 
     def place(self, position: Position) -> Position:
         """The position, with the preview of who has seen everything."""
-        preview = self.preview
-        return Position(
-            version=position.version,
-            message_id=position.message_id,
-            spans=position.spans,
-            episode=preview.episode,
-            n=preview.n,
-        )
+        return replace(position, episode=self.preview.episode, n=self.preview.n)
 
     @property
     def event_id(self) -> str:
@@ -91,26 +79,16 @@ class Live:
         return [self._frame(begin, end, part) for begin, end, part in join_parts(first, parts)]
 
     def _frame(self, first: int, n: int, part: LivePart) -> Frame:
-        preview = self.preview
-        episode = preview.episode
+        episode = self.preview.episode
         assert episode is not None
-        if first == n:
-            data = PartData(
-                history_version=episode.history_version,
-                attempt=episode.attempt,
-                n=n,
-                role=preview.role,
-                part=part,
-            )
-        else:
-            data = PartData(
-                history_version=episode.history_version,
-                attempt=episode.attempt,
-                n=n,
-                first=first,
-                role=preview.role,
-                part=part,
-            )
+        data = PartData(
+            history_version=episode.history_version,
+            attempt=episode.attempt,
+            n=n,
+            first=msgspec.UNSET if first == n else first,
+            role=self.preview.role,
+            part=part,
+        )
         return part_frame(data, self._stem.id(n))
 
     # --- the step ---

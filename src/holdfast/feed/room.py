@@ -180,7 +180,7 @@ class Room:
             self._go_on(state, pages[-1] if len(pages) > len(waiting) else None)
             for (watcher, _), page in zip(waiting, pages, strict=False):
                 self._door.serve(watcher, state, page)
-            if not self._door.busy:
+            if self._door.is_served(state):
                 return
 
     def _go_on(self, state: State, page: Page | None) -> None:

@@ -2,9 +2,8 @@
 that both ends notice a dead connection."""
 
 import asyncio
-from collections.abc import Callable
 
-from holdfast.feed.connection import Receive, Send, converse
+from holdfast.feed.connection import Abort, Receive, Send, converse, drop
 from holdfast.feed.watcher import Watcher
 
 HEARTBEAT_SECONDS = 15.0
@@ -25,16 +24,15 @@ async def respond(
     receive: Receive,
     send: Send,
     *,
-    abort: Callable[[], None] | None = None,
+    abort: Abort | None = None,
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> None:
-    """The whole response. To a client that does not read it is left without its end; `abort` then drops the
-    connection with what it holds, which closing alone would wait to deliver."""
+    """The whole response. To a client that does not read it is left without its end."""
     await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
     if await converse(watcher, _send_all(watcher, send, heartbeat_seconds), _until_disconnect(receive)):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-    elif watcher.ending is not None and abort is not None:
-        abort()
+    else:
+        await drop(watcher, abort)
 
 
 async def _send_all(watcher: Watcher, send: Send, heartbeat_seconds: float) -> None:

@@ -1,10 +1,8 @@
 """A feed over a WebSocket, on plain ASGI: each event is one text, `{"event", "id", "data"}`. What the client
 says is ignored. The code of the close says why; after 4408, 4500 and 4503 a client comes back with the last
-id it has."""
+id it has. A server that takes them framed gets what all watchers get framed once."""
 
-from collections.abc import Callable
-
-from holdfast.feed.connection import Receive, Send, converse
+from holdfast.feed.connection import EXTENSION, Abort, Receive, Send, converse, drop
 from holdfast.feed.frames import Batch
 from holdfast.feed.watcher import Ending, Watcher
 
@@ -17,24 +15,28 @@ CLOSES: dict[Ending, tuple[int, str]] = {
 }
 
 
+# Written at once: so much is held for a client that does not read, beside what its socket holds.
+WRITE_BYTES = 64 * 1024
+
+
 async def respond(
-    watcher: Watcher, receive: Receive, send: Send, *, abort: Callable[[], None] | None = None
+    watcher: Watcher, receive: Receive, send: Send, *, framed: bool = False, abort: Abort | None = None
 ) -> None:
-    """The whole conversation, from accepting the connection on. `abort` drops the connection of a client that
-    does not read."""
+    """The whole conversation, from accepting the connection on."""
     if (await receive())["type"] != "websocket.connect":
         return
     await send({"type": "websocket.accept"})
-    if await converse(watcher, _send_all(watcher, send), _until_disconnect(receive)):
+    if await converse(watcher, _send_all(watcher, send, framed), _until_disconnect(receive)):
         code, reason = CLOSES[watcher.ending or "closing"]
         await send({"type": "websocket.close", "code": code, "reason": reason})
-    elif watcher.ending is not None and abort is not None:
-        abort()
+    else:
+        await drop(watcher, abort)
 
 
-async def _send_all(watcher: Watcher, send: Send) -> None:
+async def _send_all(watcher: Watcher, send: Send, framed: bool) -> None:
+    write = _send_framed if framed else _send_texts
     while (batch := await anext(watcher, None)) is not None:
-        await _send_texts(send, batch)
+        await write(send, batch)
         # Nothing of it is kept while waiting for the next.
         del batch
 
@@ -42,6 +44,15 @@ async def _send_all(watcher: Watcher, send: Send) -> None:
 async def _send_texts(send: Send, batch: Batch) -> None:
     for text in batch.texts:
         await send({"type": "websocket.send", "text": text})
+
+
+async def _send_framed(send: Send, batch: Batch) -> None:
+    frames = batch.framed
+    if len(frames) <= 2 * WRITE_BYTES:
+        await send({"type": EXTENSION, "frames": frames})
+        return
+    for start in range(0, len(frames), WRITE_BYTES):
+        await send({"type": EXTENSION, "frames": frames[start : start + WRITE_BYTES]})
 
 
 async def _until_disconnect(receive: Receive) -> None:

@@ -17,6 +17,9 @@ from holdfast.providers.sse import EventReader
 
 _MIB = 1024 * 1024
 _ERROR_BYTES = 64 * 1024
+# Events of a provider that sends faster than they can be shown: then others have their turn, so that watchers
+# see them as they come and other chats do not wait.
+_AT_ONCE = 32
 # How long a connection may take to end after the last event before it is closed instead of kept for the next
 # call.
 _ENDING_SECONDS = 0.05
@@ -100,9 +103,11 @@ class HttpAdapter:
             while not reading.done and (chunk := await self._next(response, watch)):
                 payloads = reader.feed(chunk)
                 watch.saw(len(chunk), reader, heard=bool(payloads))
-                for payload in payloads:
+                for number, payload in enumerate(payloads, 1):
                     for event in reading.read(payload):
                         yield event
+                    if number % _AT_ONCE == 0:
+                        await asyncio.sleep(0)
             for payload in reader.end():
                 for event in reading.read(payload):
                     yield event

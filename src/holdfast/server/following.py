@@ -1,5 +1,6 @@
 """The configuration while the server runs: read again on request, handed to who follows it."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 
 import structlog
@@ -35,6 +36,8 @@ class Following:
         self.walled = False
         self._providers: Providers | None = None
         self._worker: Worker | None = None
+        # Who read first must not be the last to tell.
+        self._one_at_a_time = asyncio.Lock()
 
     async def setup(self) -> Setup:
         """Providers and models of all sources, as they are now."""
@@ -46,17 +49,26 @@ class Following:
 
     async def reload(self) -> tuple[str, ...]:
         """Takes over what may change; the keys that wait for a restart. What is wrong changes nothing."""
-        read = self._read()
-        together = await self._merge(read)
-        setup = complete(together.providers, together.models, self._environ)
-        self.config, self.merged = read, together
-        if self._providers is not None:
-            self._providers.replace(setup)
-        if self._worker is not None:
-            self._worker.use(worker_settings(read, walled=self.walled))
+        async with self._one_at_a_time:
+            read = await asyncio.to_thread(self._read)
+            await self._use(read)
+            if self._worker is not None:
+                self._worker.use(worker_settings(read, walled=self.walled))
         waiting = needs_restart(self._running, read)
         log.info("configuration read", needs_restart=list(waiting))
         return waiting
+
+    async def refresh(self) -> None:
+        """Takes over what the database has now; file and environment are not looked at."""
+        async with self._one_at_a_time:
+            await self._use(self.config)
+
+    async def _use(self, config: Config) -> None:
+        together = await self._merge(config)
+        setup = complete(together.providers, together.models, self._environ)
+        self.config, self.merged = config, together
+        if self._providers is not None:
+            self._providers.replace(setup)
 
     async def _merge(self, config: Config) -> Merged:
         kept = await self._stored.read()

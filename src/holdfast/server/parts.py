@@ -83,6 +83,7 @@ async def opened(
             clock=clock,
             ids=ids,
             surroundings=box.surroundings,
+            isolation=box.isolation,
         )
         following.hand_to(providers, worker)
         hub = Hub(store, bus)
@@ -102,6 +103,7 @@ async def opened(
                 workspaces=box.workspaces,
                 config=lambda: following.config,
                 reload=following.reload,
+                refresh=following.refresh,
                 metrics=metrics,
                 clock=clock,
                 ids=ids,

@@ -1,5 +1,5 @@
-"""HTTP connections with limits: on the number, size and time of headers, and on bodies that hardly move. What
-a proxy and this server might read differently is refused."""
+"""Connections. HTTP with limits: on the number, size and time of headers, and on bodies that hardly move.
+What a proxy and this server might read differently is refused. And WebSockets for many watchers."""
 
 import asyncio
 from dataclasses import dataclass
@@ -7,9 +7,14 @@ from typing import Any, cast
 
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.http11 import Request
+from websockets.protocol import State
 
 from holdfast.api.problems import Problem
 from holdfast.core.shapes import encode
+from holdfast.feed.connection import EXTENSION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +101,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_bytes = self._body_bytes = 0
         self._stop_timer()
         super().on_headers_complete()
+        offer(self.scope, self.transport)
         self._look_later(self._limits.body_grace_seconds, since=self.loop.time())
 
     def _complain(self, text: str) -> None:
@@ -155,3 +161,28 @@ class LimitedProtocol(HttpToolsProtocol):
                 + body
             )
         self.transport.close()
+
+
+class FramedProtocol(WebSocketsSansIOProtocol):
+    """A WebSocket to which many messages may be given at once, framed already, as they are for all who get
+    the same."""
+
+    @override
+    def handle_connect(self, event: Request) -> None:
+        super().handle_connect(event)
+        if not self.close_sent:
+            offer(self.scope, self.transport)
+
+    @override
+    async def send(self, message: Any) -> None:
+        if message["type"] != EXTENSION:
+            await super().send(message)
+            return
+        await self.writable.wait()
+        if self.disconnected or self.conn.state is not State.OPEN:
+            raise ClientDisconnected
+        self.transport.write(message["frames"])
+
+
+def offer(scope: Any, transport: asyncio.Transport) -> None:
+    scope.setdefault("extensions", {})[EXTENSION] = {"abort": transport.abort}

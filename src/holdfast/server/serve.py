@@ -16,7 +16,7 @@ from holdfast.api.app import create_app
 from holdfast.config.sections import Config
 from holdfast.core.errors import CannotStart, HoldfastError
 from holdfast.server.parts import Parts, opened
-from holdfast.server.protocol import CONNECTION_LIMITS, ConnectionLimits, LimitedProtocol
+from holdfast.server.protocol import CONNECTION_LIMITS, ConnectionLimits, FramedProtocol, LimitedProtocol
 from holdfast.server.unread import Unread
 from holdfast.server.upkeep import upkeep
 
@@ -112,7 +112,7 @@ def _uvicorn_config(parts: Parts, limits: ConnectionLimits) -> uvicorn.Config:
     return uvicorn.Config(
         cast(Any, Unread(create_app(parts.services))),
         http=cast(type[asyncio.Protocol], partial(LimitedProtocol, limits=limits)),
-        ws="websockets-sansio",
+        ws=FramedProtocol,
         ws_max_size=64 * 1024,
         ws_per_message_deflate=False,
         lifespan="off",

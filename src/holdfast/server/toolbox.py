@@ -19,15 +19,11 @@ from holdfast.providers.registry import Registry as Providers
 from holdfast.server.surroundings import WorkspaceSurroundings
 from holdfast.store import workspaces as workspace_queries
 from holdfast.store.interface import Store
-from holdfast.tools.agents import agent_tools
-from holdfast.tools.commands import command_tools
+from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import ToolError
 from holdfast.tools.family import AgentLimits, Family
-from holdfast.tools.files import file_tools
-from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
+from holdfast.tools.isolation import OwnWorktrees
 from holdfast.tools.registry import Registry
-from holdfast.tools.search import search_tools
-from holdfast.tools.todo import TODO
 from holdfast.workspaces.cgroups import Cgroups
 from holdfast.workspaces.check import Checks
 from holdfast.workspaces.limits import Limits
@@ -47,6 +43,7 @@ class Toolbox:
     surroundings: WorkspaceSurroundings
     workspaces: Workspaces
     worktrees: Worktrees
+    isolation: OwnWorktrees
     processes: Processes
     probe: Probe
 
@@ -86,7 +83,8 @@ async def toolbox(
         async def find(workspace_id: WorkspaceId, owner_id: UserId) -> Workspace | None:
             return await store.read(workspace_queries.workspace(workspace_id, owner_id))
 
-        workspaces = Workspaces(roots, find)
+        workspaces, worktrees = Workspaces(roots, find), Worktrees(roots)
+        isolation = OwnWorktrees(store, worktrees, clock, ids)
         family = Family(
             store=store,
             bus=bus,
@@ -99,16 +97,17 @@ async def toolbox(
             ),
             check_model=lambda name: _check_model(providers, name),
             has_tool=lambda name: name in tools,
+            isolation=isolation,
         )
         tools = Registry(
-            (
-                ASK_USER,
-                PROPOSE_PLAN,
-                TODO,
-                *file_tools(workspaces, Seen()),
-                *search_tools(workspaces, shutil.which("rg")),
-                *command_tools(processes, workspaces, clock, limits),
-                *agent_tools(family),
+            built_in(
+                workspaces=workspaces,
+                seen=Seen(),
+                processes=processes,
+                limits=limits,
+                family=family,
+                clock=clock,
+                ripgrep=shutil.which("rg"),
             )
         )
         yield Toolbox(
@@ -117,7 +116,8 @@ async def toolbox(
             ),
             tools=tools,
             workspaces=workspaces,
-            worktrees=Worktrees(roots),
+            worktrees=worktrees,
+            isolation=isolation,
             processes=processes,
             probe=found,
         )

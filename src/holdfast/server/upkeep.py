@@ -1,11 +1,12 @@
-"""What a server looks after beside requests and chats: feeds of who lost access, commands of chats that are
-gone, directories that nobody needs any more."""
+"""What a server looks after beside requests and chats: feeds and chats of who lost access, commands of chats
+that are gone, directories that nobody needs any more."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
 import structlog
 
+from holdfast.chats.commands import Interrupt
 from holdfast.core.errors import HoldfastError
 from holdfast.server.parts import Parts
 from holdfast.store import chats
@@ -16,6 +17,7 @@ log = structlog.get_logger(__name__)
 ACCESS_SECONDS = 2.0
 COMMANDS_SECONDS = 2.0
 DIRECTORIES_SECONDS = 600.0
+STOPPED_AT_ONCE = 100
 
 
 def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
@@ -33,6 +35,11 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
             for gone in running - there:
                 await box.processes.end_chat(gone, remove=True)
 
+    async def stop_suspended() -> None:
+        """What runs for somebody who may do nothing any more. What waits behind it is interrupted in turn."""
+        for chat_id in await services.store.read(chats.busy_of_suspended(STOPPED_AT_ONCE)):
+            await services.store.transition(chat_id, Interrupt())
+
     async def remove_directories() -> None:
         await remove_orphans(services.store, box.worktrees)
         await remove_scratch(services.store, box.workspaces.roots)
@@ -40,6 +47,7 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
     own = 0 if parts.worker is None else 1
     return [
         asyncio.create_task(_every(ACCESS_SECONDS, cut_lost_feeds)),
+        asyncio.create_task(_every(ACCESS_SECONDS, stop_suspended)),
         asyncio.create_task(_every(COMMANDS_SECONDS, end_commands)),
         asyncio.create_task(_every(DIRECTORIES_SECONDS, remove_directories)),
         asyncio.create_task(parts.peers.count(services.store, own=own)),
@@ -47,9 +55,13 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
 
 
 async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    name = getattr(work, "__name__", "")
     while True:
         await asyncio.sleep(seconds)
         try:
             await work()
         except HoldfastError as error:
-            log.warning("upkeep put off", work=getattr(work, "__name__", ""), reason=error.text)
+            log.warning("upkeep put off", work=name, reason=error.text)
+        except Exception:
+            # Whoever lost access must be cut next time, whatever went wrong this time.
+            log.exception("upkeep failed", work=name)

@@ -23,7 +23,7 @@ from holdfast.store.chat_rows import (
     usage_of,
 )
 from holdfast.store.columns import listed, moment
-from holdfast.store.query import Query, Row, Rows, Value, at_most_one, joined, query
+from holdfast.store.query import Query, Row, Rows, Value, at_most_one, each, joined, query
 from holdfast.store.rows import parts_of
 
 
@@ -91,7 +91,8 @@ WAITING = _BELOW + (
 _WAITS = ", ".join(f"'{name}'" for name in sorted(WAIT_FOR_CHILDREN))
 WAITS_FOR_CHILDREN = (
     "SELECT a.chat_id FROM calls a WHERE a.chat_id IN (%s) AND a.state <> 'answered' AND a.state = 'started' "
-    f"AND NOT a.abandoned GROUP BY a.chat_id HAVING count(CASE WHEN a.name IN ({_WAITS}) THEN 1 END) = count(*)"
+    "AND NOT a.abandoned GROUP BY a.chat_id "
+    f"HAVING count(CASE WHEN a.name IN ({_WAITS}) THEN 1 END) = count(*)"
 )
 STANDING = (
     "SELECT c.depth, count(k.id), "
@@ -101,6 +102,12 @@ STANDING = (
 NOT_IDLE = (
     "SELECT status, count(*) FROM chats "
     "WHERE owner_id = $1 AND status <> 'idle' AND NOT archived GROUP BY status"
+)
+# Driven by the users, of whom few are suspended: an index has their chats that are not idle.
+BUSY_OF_SUSPENDED = (
+    "SELECT c.id FROM users u JOIN chats c ON c.owner_id = u.id "
+    "WHERE u.suspended_at IS NOT NULL AND c.status IN ('running', 'requires_action') AND c.status <> 'idle' "
+    "LIMIT $1"
 )
 LISTED = (
     "SELECT count(*) FROM (SELECT 1 FROM chats c "
@@ -154,6 +161,11 @@ def family(root_id: ChatId) -> Query[tuple[Chat, ...]]:
     """The chat and everything with it as root: a tree by `parent_id`, in order of creation."""
     ids = "SELECT f.id FROM chats f WHERE f.id = $1 OR (f.root_id = $1 AND f.parent_id IS NOT NULL)"
     return joined(_chats(ids, root_id), read=lambda found: tuple(sorted(found, key=lambda item: item.id)))
+
+
+def busy_of_suspended(limit: int) -> Query[tuple[ChatId, ...]]:
+    """Chats that run, or wait for somebody, although their owner may do nothing."""
+    return query(BUSY_OF_SUSPENDED, limit, read=each(lambda row: row[0]))
 
 
 def standing(chat_id: ChatId) -> Query[Standing | None]:

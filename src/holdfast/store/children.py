@@ -35,7 +35,9 @@ _HANDS_OVER = (
     f"AND a.name IN ({', '.join(repr(name) for name in sorted(HAND_OVER_ENDS))})"
 )
 UNTOLD = (
-    f"SELECT {listed(DELIVERY, 'd')} FROM deliveries d WHERE NOT d.taken AND d.parent_id IS NOT NULL "
+    f"SELECT {listed(DELIVERY, 'd')} FROM deliveries d JOIN chats p ON p.id = d.parent_id "
+    "WHERE NOT d.taken AND d.parent_id IS NOT NULL "
+    "AND (p.status <> 'running' OR d.created_at <= now_micros() - $2) "
     f"AND NOT EXISTS (SELECT 1 FROM calls a WHERE a.chat_id = d.parent_id AND {_HANDS_OVER}) "
     "ORDER BY d.created_at LIMIT $1"
 )
@@ -89,9 +91,10 @@ def line(chat_id: ChatId) -> Query[tuple[ChatId, ...]]:
     return query(LINE, chat_id, read=each(lambda row: row[0]))
 
 
-def untold(limit: int) -> Query[tuple[Delivery, ...]]:
-    """Ends of children that no call of their parents is about to hand over."""
-    return query(UNTOLD, limit, read=each(delivery_of))
+def untold(limit: int, after_seconds: float = 0.0) -> Query[tuple[Delivery, ...]]:
+    """Ends of children that no call of their parents is about to hand over; of a parent that runs, and may be
+    about to make such a call, only after so long."""
+    return query(UNTOLD, limit, int(after_seconds * 1_000_000), read=each(delivery_of))
 
 
 def handed_over_before(chat_id: ChatId, call_id: CallId) -> Query[bool]:

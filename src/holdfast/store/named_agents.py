@@ -48,8 +48,10 @@ DELETE = "DELETE FROM named_agents WHERE id = $1 AND owner_id = $2"
 _FIRST = NamedAgentId("00000000-0000-0000-0000-000000000000")
 
 
-def agent(agent_id: NamedAgentId, user_id: UserId) -> Query[NamedAgent | None]:
-    """If this user may use it."""
+def agent(agent_id: NamedAgentId, user_id: UserId | None) -> Query[NamedAgent | None]:
+    """If this user may use it. None: whoever's it is."""
+    if user_id is None:
+        return query(ONE, agent_id, read=at_most_one(agent_of))
     return query(USABLE, agent_id, user_id, read=at_most_one(agent_of))
 
 

@@ -37,7 +37,10 @@ AgentId = Annotated[
 
 
 class WaitAgents(Input, frozen=True, kw_only=True):
-    agent_ids: Annotated[list[AgentId], Meta(description="Those to wait for; without it, all.")] | None = None
+    agent_ids: Annotated[
+        Annotated[list[AgentId], Meta(max_length=100)] | None,
+        Meta(description="Those to wait for; without it, all."),
+    ] = None
     timeout_seconds: Annotated[
         float, Meta(gt=0, le=3600, description="Come back after so long, done or not.", examples=[120])
     ] = WAIT_SECONDS

@@ -21,9 +21,12 @@ class Rules(Record, frozen=True, kw_only=True):
     walled: bool = False
 
     def for_chat(self, chosen: Json, said_here: dict[str, bool]) -> "Rules":
-        """With what was chosen for one chat: a policy by tool. What is denied here stays denied."""
+        """With what was chosen for one chat: a policy by tool. What is denied here, by name or because
+        everything is, stays denied."""
         per_tool = self.per_tool | {
-            name: policy for name, policy in policies_of(chosen).items() if self.per_tool.get(name) != "deny"
+            name: policy
+            for name, policy in policies_of(chosen).items()
+            if self.per_tool.get(name, self.default) != "deny"
         }
         return replace(self, per_tool=per_tool, said_here=said_here)
 

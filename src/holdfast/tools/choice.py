@@ -38,6 +38,5 @@ def narrowed(chosen: Json, *limits: Collection[str] | None) -> Json:
     if not sets:
         return cast(Json, policies) or None
     names = sorted(set[str].intersection(*sets))
-    if not policies:
-        return cast(Json, names)
-    return {ALL_OTHERS: "deny", **{name: policies.get(name) for name in names}}
+    kept = {name: policies.get(name) for name in names}
+    return {ALL_OTHERS: "deny", **kept} if any(kept.values()) else cast(Json, names)

@@ -137,7 +137,7 @@ def status_of(child: Child) -> str:
 def fitted(news: Sequence[Shown], limit: int = OUTPUT_LIMIT) -> Json:
     """All of them, each result cut to the same length if it must be: what is left out of the middle would be
     whole results."""
-    output = to_builtins(news)
+    output = to_builtins(list(news))
     most = limit
     while len(encode_text(output)) > limit and most > FEWEST_CHARACTERS:
         most = most * 2 // 3

@@ -32,9 +32,14 @@ INSTRUCTIONS = (
 LABEL_LENGTH = 80
 
 
+Amount = Annotated[int, Meta(ge=1, le=2**53)]
+
+
 class AgentBudget(Input, frozen=True, kw_only=True):
-    tokens: Annotated[int, Meta(ge=1, description="At most so many tokens.")] | None = None
-    cost_usd_micros: Annotated[int, Meta(ge=1, description="At most so much, in millionths.")] | None = None
+    tokens: Annotated[Amount | None, Meta(description="At most so many tokens.")] = None
+    cost_usd_micros: Annotated[
+        Amount | None, Meta(description="At most so much, in millionths of a US dollar.")
+    ] = None
 
 
 class SpawnAgent(Input, frozen=True, kw_only=True):
@@ -46,29 +51,22 @@ class SpawnAgent(Input, frozen=True, kw_only=True):
             examples=["Find every caller of parse() and say which of them ignore its error."],
         ),
     ]
-    label: (
-        Annotated[
-            str,
-            Meta(max_length=200, description="A few words to tell it apart.", examples=["callers of parse"]),
-        ]
-        | None
-    ) = None
-    model: Annotated[str, Meta(description="Another model than yours.")] | None = None
-    agent: Annotated[str, Meta(description="The named agent it is started as.")] | None = None
-    tools: Annotated[list[str], Meta(description="Only these tools; without it, all you have.")] | None = None
-    budget: (
-        Annotated[AgentBudget, Meta(description="What it may spend, of what is left of your budget.")] | None
-    ) = None
-    isolation: (
-        Annotated[
-            Literal["worktree"],
-            Meta(
-                description="worktree: it works in a git worktree of its own, made from the last commit of "
-                "your workspace. Unchanged it is removed in the end; else you are told where it is."
-            ),
-        ]
-        | None
-    ) = None
+    label: Annotated[
+        str | None, Meta(description="A few words to tell it apart.", examples=["callers of parse"])
+    ] = None
+    model: Annotated[str | None, Meta(description="Another model than yours.")] = None
+    agent: Annotated[str | None, Meta(description="The named agent it is started as.")] = None
+    tools: Annotated[list[str] | None, Meta(description="Only these tools; without it, all you have.")] = None
+    budget: Annotated[
+        AgentBudget | None, Meta(description="What it may spend, of what is left of your budget.")
+    ] = None
+    isolation: Annotated[
+        Literal["worktree"] | None,
+        Meta(
+            description="worktree: it works in a git worktree of its own, made from the last commit of your "
+            "workspace. Unchanged it is removed in the end; else you are told where it is."
+        ),
+    ] = None
 
 
 class Spawning:

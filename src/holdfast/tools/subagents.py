@@ -36,9 +36,9 @@ class SpawnSubagent(Input, frozen=True, kw_only=True):
             examples=["Summarise docs/design.md in ten lines."],
         ),
     ]
-    model: Annotated[str, Meta(description="Another model than yours.")] | None = None
-    agent: Annotated[str, Meta(description="The named agent it is started as.")] | None = None
-    label: Annotated[str, Meta(max_length=200, description="A few words to tell it apart.")] | None = None
+    model: Annotated[str | None, Meta(description="Another model than yours.")] = None
+    agent: Annotated[str | None, Meta(description="The named agent it is started as.")] = None
+    label: Annotated[str | None, Meta(description="A few words to tell it apart.")] = None
 
 
 class OneTask(Input, frozen=True, kw_only=True):

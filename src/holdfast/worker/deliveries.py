@@ -14,9 +14,9 @@ BATCH = 200
 RESULT_LIMIT = 10_000
 
 
-async def tell_parents(store: Store, isolation: Isolation | None = None) -> bool:
-    """Whether there may be more."""
-    untold = await store.read(children.untold(BATCH))
+async def tell_parents(store: Store, isolation: Isolation | None, after_seconds: float) -> bool:
+    """Whether there may be more. A parent that runs is left that long to ask by itself."""
+    untold = await store.read(children.untold(BATCH, after_seconds))
     told = 0
     for delivery in untold:
         if delivery.parent_id is not None:

@@ -26,5 +26,7 @@ class WorkerSettings(Record, frozen=True, kw_only=True):
     title_model: str | None = None
     calls_at_once: int = 8
     client_tool_seconds: float = 300.0
+    # How long a chat that runs may take to ask for the end of a sub-agent, before a notice tells it.
+    notice_seconds: float = 3.0
     # How long what was cancelled may take to end, before it is given up.
     cancel_seconds: float = 5.0

@@ -321,7 +321,7 @@ class Worker:
         return (await sweep(self._store)).more
 
     async def _tell(self) -> bool:
-        return await tell_parents(self._store, self._isolation)
+        return await tell_parents(self._store, self._isolation, self._settings.notice_seconds)
 
     async def _index(self) -> bool:
         return await self._store.index_pending() > 0

@@ -13,13 +13,9 @@ from holdfast.chats.commands import (
     Archive,
     Command,
     Delete,
-    DeleteQueued,
     Edit,
-    EditQueued,
-    FinishInterrupt,
     FinishTurn,
     Interrupt,
-    MoveQueued,
     Notify,
     Reconcile,
     Send,
@@ -34,7 +30,7 @@ from holdfast.store import messages
 from holdfast.store.interface import Applied
 from holdfast.store.postgres.store import PostgresStore
 from tests.store.postgres.replicas import applied, created, fence_of, owned, replica
-from tests.store.world import answer, text
+from tests.store.world import answer, renewed, text
 
 # Each needs a database made for it.
 pytestmark = pytest.mark.heavy
@@ -68,13 +64,13 @@ async def test_leases_are_judged_by_the_databases_clock(postgres_url: str) -> No
         [view] = await store.acquire(first, limit=1, agents_limit=0)
         with time_machine.travel(datetime.now(UTC) + timedelta(days=1)):
             assert await store.acquire(second, limit=1, agents_limit=0) == []
-            assert await asyncio.to_thread(store.renew, first, 0.5)
+            assert await renewed(store, first, 0.5)
         taken: list[View] = []
         while not taken:
             await asyncio.sleep(0.05)
             taken = await store.acquire(second, limit=1, agents_limit=0)
         assert [other.chat.id for other in taken] == [view.chat.id]
-        assert not await asyncio.to_thread(store.renew, first, 3600)
+        assert not await renewed(store, first, 3600)
 
 
 async def test_a_row_that_somebody_locks_delays_only_its_own_chat(postgres_url: str) -> None:
@@ -109,59 +105,6 @@ async def test_a_row_that_stays_locked_is_try_again(postgres_url: str) -> None:
                 await store.transition(view.chat.id, Interrupt())
         await connection.close()
         applied(await store.transition(view.chat.id, Interrupt()))
-
-
-async def test_commands_for_one_chat_that_wait_together_are_committed_together(postgres_url: str) -> None:
-    hints: list[Hint] = []
-    async with replica(postgres_url, publish=hints.append) as store:
-        view = await created(store)
-        chat_id, owner = view.chat.id, view.chat.owner_id
-        hints.clear()
-        told = await asyncio.gather(
-            *(store.transition(chat_id, Send(parts=text(f"{n}"), created_by=owner)) for n in range(25)),
-            store.transition(chat_id, Interrupt()),
-        )
-        views = [applied(one) for one in told if isinstance(one, Applied)]
-        # Each is a version of its own, decided on what the one before left: the 21st does not fit any more.
-        assert [v.chat.version for v in views] == list(range(view.chat.version + 1, view.chat.version + 22))
-        assert [one.code for one in told if isinstance(one, Refusal)] == ["queue_full"] * 5
-        after = await store.view(chat_id)
-        assert after is not None
-        assert after == views[-1]
-        assert [item.parts for item in after.queue] == [text(f"{n}") for n in range(20)]
-        assert after.chat.status == "interrupting"
-        assert len(hints) < 5
-        assert hints[-1].version == after.chat.version
-
-
-async def test_what_is_decided_together_is_written_like_one_after_the_other(postgres_url: str) -> None:
-    """Items come, change, move and go within one commit; so do turns."""
-    async with replica(postgres_url) as store:
-        [view] = await owned(store)
-        chat_id, owner = view.chat.id, view.chat.owner_id
-        await asyncio.gather(
-            *(store.transition(chat_id, Send(parts=text(f"{n}"), created_by=owner)) for n in range(4))
-        )
-        waiting = await store.view(chat_id)
-        assert waiting is not None
-        first, second, third, _ = (item.id for item in waiting.queue)
-        told = await asyncio.gather(
-            store.transition(chat_id, EditQueued(item_id=second, parts=text("edited"))),
-            store.transition(chat_id, DeleteQueued(item_id=first)),
-            store.transition(chat_id, MoveQueued(item_id=third, position=0)),
-            store.transition(chat_id, Send(parts=text("steer"), busy="steer", created_by=owner)),
-            store.transition(chat_id, EditQueued(item_id=first, parts=text("too late"))),
-            store.transition(chat_id, Interrupt()),
-            store.transition(chat_id, FinishInterrupt(), fence=fence_of(view)),
-        )
-        assert [isinstance(one, Applied) for one in told] == [True, True, True, True, False, True, True]
-        after = await store.view(chat_id)
-        assert after is not None
-        assert after == applied(told[-1])
-        assert after.chat.status == "running"
-        assert after.chat.turn == view.chat.turn + 1
-        assert [item.parts for item in after.queue] == [text("edited"), text("3"), text("steer")]
-        assert await store.check() == []
 
 
 async def test_two_replicas_write_one_chat(postgres_url: str) -> None:

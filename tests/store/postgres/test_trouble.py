@@ -22,7 +22,7 @@ from holdfast.store.postgres import open_postgres
 from holdfast.store.postgres.store import PostgresStore
 from tests.postgres import Postgres
 from tests.store.postgres.replicas import applied, created, fence_of, nowhere, owned, replica
-from tests.store.world import answer, call, finished, text
+from tests.store.world import answer, call, finished, renewed, text
 from tests.tcp_proxy import TcpProxy
 
 # Each needs a database made for it.
@@ -226,7 +226,7 @@ async def test_a_closed_store_says_so(postgres_url: str) -> None:
     before = asyncio.all_tasks()
     store = await open_postgres(postgres_url, publish=nowhere)
     view = await created(store)
-    assert await asyncio.to_thread(store.renew, await store.register_worker("w", 10), 10)
+    assert await renewed(store, await store.register_worker("w", 3600), 3600)
     await store.close()
     calls: list[Callable[[], Coroutine[Any, Any, Any]]] = [
         lambda: store.view(view.chat.id),

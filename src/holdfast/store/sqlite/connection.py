@@ -25,8 +25,8 @@ _JSON_INT = re.compile(r"json_int\(([a-z.]+), '([a-z_]+)'\)")
 
 @cache
 def spoken(sql: str) -> str:
-    """Shared SQL numbers its placeholders `$1`; here that would be a name, and `?1` is the number. `json_int` is
-    a function we made in PostgreSQL; SQLite's own words for it are quicker than a callback."""
+    """Shared SQL numbers its placeholders `$1`; here that would be a name, and `?1` is the number. `json_int`
+    is a function we made in PostgreSQL; SQLite's own words for it are quicker than a callback."""
     return _JSON_INT.sub(r"coalesce(json_extract(\1, '$.\2'), 0)", _PLACEHOLDER.sub(r"?\1", sql))
 
 
