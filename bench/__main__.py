@@ -20,7 +20,7 @@ from bench.model_server import ModelServer
 from bench.report import Report, to_json, to_table
 from bench.results import Line, lines
 from bench.rounds import measure
-from bench.workloads import history, store, streams, turns
+from bench.workloads import history, server, store, streams, turns
 
 WORKLOADS: dict[str, Callable[[Scale], list[Case]]] = {
     "store": store.cases,
@@ -28,7 +28,9 @@ WORKLOADS: dict[str, Callable[[Scale], list[Case]]] = {
     "W1h": turns.http_cases,
     "W2": streams.cases,
     "W2f": streams.fan_out_cases,
+    "W4": server.recovery_cases,
     "W5": history.cases,
+    "W6": server.idle_cases,
 }
 
 
@@ -82,7 +84,7 @@ def run(chosen: Sequence[str], scale: Scale, say: Callable[[str], None] | None =
         if looked.disk in {"tmpfs", "ramfs"}:
             remarks.append("The databases were in memory: what is durable here costs nothing.")
         http = any(entry.http for case in cases for entry in case.entries)
-        server = stack.enter_context(ModelServer()) if http else None
+        model = stack.enter_context(ModelServer()) if http else None
         for case in cases:
             measured += lines(
                 measure(
@@ -90,7 +92,7 @@ def run(chosen: Sequence[str], scale: Scale, say: Callable[[str], None] | None =
                     scale.rounds,
                     databases,
                     loop=loop,
-                    model_url=server.url if server else None,
+                    model_url=model.url if model else None,
                     say=say,
                 )
             )

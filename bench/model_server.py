@@ -1,6 +1,7 @@
 """A scripted model in the OpenAI chat format, in a process of its own on loopback: asks for the tool until
-the turn has had its ten steps, then answers with text; as `stream-2000` it says two thousand words. As quick
-as it can be, so that it is not what is measured."""
+the turn has had its ten steps, then answers with text. As `stream-2000` it says two thousand words; as `held`
+it keeps everybody waiting in the middle of the turn until it is told to go on. As quick as it can be, so that
+it is not what is measured."""
 
 import asyncio
 import subprocess
@@ -15,6 +16,9 @@ from bench.ours.working import INPUT, TOOL
 
 CALLS = 9
 STREAM = "stream-"
+HELD = "held"
+HELD_AFTER = 5
+NO_ITEMS: dict[str, list[str]] = {"items": []}
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 STOP_SECONDS = 10
 
@@ -64,10 +68,37 @@ class Asked(msgspec.Struct):
 _asked = msgspec.json.Decoder(Asked)
 
 
+class Hold:
+    """Who waits in the middle of a turn: `/hold` lets them wait from now on, `/go` lets all go on, `/held`
+    says how many wait."""
+
+    def __init__(self) -> None:
+        self._holding = True
+        self._waiting: list[tuple[asyncio.WriteTransport, Asked]] = []
+
+    def command(self, path: bytes) -> bytes:
+        if path == b"/go":
+            self._holding = False
+            for transport, asked in self._waiting:
+                transport.write(answer(asked))
+            self._waiting.clear()
+        elif path == b"/hold":
+            self._holding = True
+        said = b"%d" % len(self._waiting)
+        return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(said), said)
+
+    def takes(self, transport: asyncio.WriteTransport, asked: "Asked") -> bool:
+        if not self._holding or asked.model != HELD or answered(asked) != HELD_AFTER:
+            return False
+        self._waiting.append((transport, asked))
+        return True
+
+
 class Connection(asyncio.Protocol):
     """As much HTTP/1.1 as clients on loopback use: requests with a length, one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, hold: Hold) -> None:
+        self._hold = hold
         self._received = bytearray()
         self._transport: asyncio.WriteTransport | None = None
 
@@ -86,42 +117,57 @@ class Connection(asyncio.Protocol):
                 return
             body = bytes(self._received[end + 4 : end + 4 + length])
             del self._received[: end + 4 + length]
-            assert self._transport is not None
-            self._transport.write(answer(_asked.decode(body)))
+            self._answer(head.split(b" ", 2)[1], body)
+
+    def _answer(self, path: bytes, body: bytes) -> None:
+        assert self._transport is not None
+        if not body:
+            self._transport.write(self._hold.command(path))
+            return
+        asked = _asked.decode(body)
+        if not self._hold.takes(self._transport, asked):
+            self._transport.write(answer(asked))
 
 
 def answer(asked: Asked) -> bytes:
     if asked.model.startswith(STREAM):
         return _words(int(asked.model.removeprefix(STREAM)))
-    answered = 0
+    number = answered(asked)
+    call = None
+    if number < CALLS:
+        call = _call(number, "todo", NO_ITEMS) if asked.model == HELD else _call(number, TOOL, INPUT)
+    return _stream(call) if asked.stream else _whole(call)
+
+
+def answered(asked: Asked) -> int:
+    """Calls of this turn that have a result."""
+    count = 0
     for message in reversed(asked.messages):
         if message.role == "user":
             break
-        answered += message.role == "tool"
-    calling = answered < CALLS
-    return _stream(answered, calling) if asked.stream else _whole(answered, calling)
+        count += message.role == "tool"
+    return count
 
 
-def _call(number: int) -> dict[str, object]:
-    arguments = msgspec.json.encode(INPUT).decode()
+def _call(number: int, name: str, arguments: object) -> dict[str, object]:
     return {
         "index": 0,
         "id": f"call_{number}",
         "type": "function",
-        "function": {"name": TOOL, "arguments": arguments},
+        "function": {"name": name, "arguments": msgspec.json.encode(arguments).decode()},
     }
 
 
-def _message(number: int, calling: bool) -> dict[str, object]:
-    if calling:
-        return {"role": "assistant", "content": None, "tool_calls": [_call(number)]}
+def _message(call: dict[str, object] | None) -> dict[str, object]:
+    if call is not None:
+        return {"role": "assistant", "content": None, "tool_calls": [call]}
     return {"role": "assistant", "content": "done"}
 
 
-def _stream(number: int, calling: bool) -> bytes:
-    end = "tool_calls" if calling else "stop"
+def _stream(call: dict[str, object] | None) -> bytes:
+    end = "stop" if call is None else "tool_calls"
     chunks = [
-        _chunk([{"index": 0, "delta": _message(number, calling), "finish_reason": None}]),
+        _chunk([{"index": 0, "delta": _message(call), "finish_reason": None}]),
         _chunk([{"index": 0, "delta": {}, "finish_reason": end}]),
         _chunk([], usage=USAGE),
     ]
@@ -157,7 +203,7 @@ def _chunk(choices: list[object], **more: object) -> dict[str, object]:
     }
 
 
-def _whole(number: int, calling: bool) -> bytes:
+def _whole(call: dict[str, object] | None) -> bytes:
     body = msgspec.json.encode(
         {
             "id": "chatcmpl-1",
@@ -167,8 +213,8 @@ def _whole(number: int, calling: bool) -> bytes:
             "choices": [
                 {
                     "index": 0,
-                    "message": _message(number, calling),
-                    "finish_reason": "tool_calls" if calling else "stop",
+                    "message": _message(call),
+                    "finish_reason": "stop" if call is None else "tool_calls",
                 }
             ],
             "usage": USAGE,
@@ -180,7 +226,8 @@ def _whole(number: int, calling: bool) -> bytes:
 
 async def main() -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(Connection, "127.0.0.1", 0)
+    hold = Hold()
+    server = await loop.create_server(lambda: Connection(hold), "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.to_thread(sys.stdin.read)
     server.close()

@@ -55,13 +55,14 @@ Job = tuple[Commit, asyncio.Future[None]]
 
 
 class SqliteFloor:
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, create: bool = True) -> None:
         # Any: apsw's own types name some that Python 3.11 does not have.
         self._connection: Any = apsw.Connection(str(file))
         self._cursor: Any = self._connection.cursor()
         for name, value in (("journal_mode", "wal"), ("synchronous", "full"), ("wal_autocheckpoint", 4_000)):
             self._connection.pragma(name, value)
-        self._cursor.execute(SCHEMA)
+        if create:
+            self._cursor.execute(SCHEMA)
         self._loop = asyncio.get_running_loop()
         self._gathered: list[Job] = []
         # None: the end.

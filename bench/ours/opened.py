@@ -15,8 +15,10 @@ from holdfast.store.open import open_store
 
 
 @asynccontextmanager
-async def opened(task: Task, seen: Callable[[Hint], None] | None = None) -> AsyncGenerator[tuple[Store, Bus]]:
-    """`seen` is told of every hint, before anybody on the bus is."""
+async def opened(
+    task: Task, seen: Callable[[Hint], None] | None = None, *, data: Path | None = None
+) -> AsyncGenerator[tuple[Store, Bus]]:
+    """`seen` is told of every hint, before anybody on the bus is. `data`: a server's own directory."""
     url = "sqlite" if task.engine == "sqlite" else task.database
     # One replica: nobody else wants the live parts.
     bus: Bus = MemoryBus() if task.engine == "sqlite" else PostgresBus(url, peers=lambda: False)
@@ -27,7 +29,7 @@ async def opened(task: Task, seen: Callable[[Hint], None] | None = None) -> Asyn
         bus.publish(hint)
 
     async with bus:
-        store = await open_store(url, data=Path(task.database), publish=publish)
+        store = await open_store(url, data=data or Path(task.database), publish=publish)
         try:
             yield store, bus
         finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from holdfast.accounts.private import create_private, private_directory, read_private, replace_private
+from holdfast.accounts.private import create_private, read_private, replace_private
 from holdfast.accounts.stored import Stored
 from holdfast.accounts.vault import Vault
 from holdfast.core.errors import (
@@ -25,6 +25,7 @@ from holdfast.core.secret import Secret
 from holdfast.core.shapes import encode
 from holdfast.providers.configs import ModelConfig, ProviderConfig
 from holdfast.store import provider_configs
+from holdfast.store.directory import secure
 from holdfast.store.query import query
 from tests.accounts.house import House
 
@@ -46,11 +47,11 @@ def test_the_data_directory_is_closed_to_others(tmp_path: Path) -> None:
         path.chmod(0o777)
     (ours / "secret.key").touch()
     for path in (new, empty, ours):
-        private_directory(path)
+        secure(path)
         assert mode(path) == 0o700
     (tmp_path / "file").touch()
     with pytest.raises(DirectoryUnusable, match="file"):
-        private_directory(tmp_path / "file")
+        secure(tmp_path / "file")
 
 
 def test_a_file_appears_whole_and_private(tmp_path: Path) -> None:
@@ -83,10 +84,10 @@ def test_a_directory_with_other_things_in_it_is_left_as_it_is(tmp_path: Path) ->
     (home / "letter.txt").touch()
     home.chmod(0o755)
     with pytest.raises(DirectoryUnusable, match="open to everybody"):
-        private_directory(home)
+        secure(home)
     assert mode(home) == 0o755
     home.chmod(0o700)
-    private_directory(home)
+    secure(home)
 
 
 # The secret key

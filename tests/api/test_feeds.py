@@ -218,7 +218,7 @@ async def _credential(server: Serving, member: Client, how: str) -> Client:
 async def _take_away(server: Serving, member: Client, who: Client, chat_id: str, how: str) -> None:
     match how:
         case "revoked":
-            tokens = (await member.get("tokens")).json["items"]
+            tokens = (await member.browser.get("tokens")).json["items"]
             (token,) = [token for token in tokens if token["name"] == "watching"]
             answer = await member.browser.delete(f"tokens/{token['id']}")
         case "suspended":

@@ -1,8 +1,10 @@
 """Search: what was said is found, by its owner, whatever is typed."""
 
+import asyncio
+
 import pytest
 
-from holdfast.chats.commands import Archive, Delete, Edit, Fork, Notify
+from holdfast.chats.commands import Archive, Delete, Edit, Fork, Interrupt, Notify, Send
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
 from holdfast.core.errors import InvalidInput
@@ -251,3 +253,15 @@ async def test_long_text_is_found_by_its_beginning(world: World) -> None:
     assert await found(world, "word77 ") == [view.chat.id]
     assert await found(world, "y" * 3000 + " ") == [view.chat.id]
     assert await found(world, "word59999 ") == []
+
+
+async def test_what_entered_together_with_what_did_not_is_found(world: World) -> None:
+    """A commit whose last command moved no history."""
+    view = await world.idle()
+    await index_all(world)
+    await asyncio.gather(
+        world.store.transition(view.chat.id, Send(parts=text("chrysalis"), created_by=world.owner)),
+        world.store.transition(view.chat.id, Interrupt()),
+    )
+    assert (await world.view(view.chat.id)).chat.status == "interrupting"
+    assert await found(world, "chrysalis") == [view.chat.id]

@@ -85,8 +85,8 @@ class Scene:
             raise ToolError(f"There is no model {name}.")
 
     def start(self, *, notice_seconds: float = SETTINGS.notice_seconds, **more: Any) -> Worker:
-        settings = replace(SETTINGS, grace_seconds=GRACE_SECONDS, notice_seconds=notice_seconds, **more)
-        return self.engine.start(settings, isolation=self.family.isolation)
+        given = {"grace_seconds": GRACE_SECONDS, "notice_seconds": notice_seconds, **more}
+        return self.engine.start(replace(SETTINGS, **given), isolation=self.family.isolation)
 
     # Scripts
 

@@ -27,6 +27,20 @@ async def test_waiting_takes_no_place_and_says_so(scene: Scene) -> None:
     assert await scene.times_told(root, "from below") == 0
 
 
+async def test_who_only_waits_is_handed_over_at_once(scene: Scene) -> None:
+    """A stop gives running calls their time, but waiting can be gone on with by anybody."""
+    chats = scene.start(notice_seconds=AT_REST, max_agents=0, grace_seconds=600.0)
+    scene.start(notice_seconds=AT_REST, max_chats=0)
+    held = scene.script(call("patient", {"name": "held"}), say("the result"))
+    parent = await scene.parent(calls(spawn(held)), WAIT)
+    await scene.engine.until(parent, lambda view: any(call.name == "wait_agents" for call in view.calls))
+    await scene.engine.stop(chats)
+    scene.start(notice_seconds=AT_REST, max_agents=0)
+    scene.tools.go("held").set()
+    await scene.engine.idle(parent)
+    assert await scene.times_told(parent, "the result") == 1
+
+
 async def test_waiting_for_some_and_not_for_long(scene: Scene) -> None:
     scene.start()
     parent = await scene.busy()
@@ -56,6 +70,21 @@ async def test_two_calls_that_wait_tell_of_each_end_once(scene_everywhere: Scene
     first, second = await scene.outputs(parent, "wait_agents")
     assert all("result" in one for one in first)
     assert all("read_agent shows what it said" in one["note"] for one in second)
+
+
+async def test_all_that_nobody_was_told_of_is_told(scene: Scene) -> None:
+    """A sub-agent that was given more to do before anybody asked what it had done."""
+    scene.start(notice_seconds=AT_REST)
+    parent = await scene.busy()
+    prompts = [scene.script(say("the first")), scene.script(say("the second"))]
+    await scene.call(parent, "spawn_agent", {"prompt": prompts[0]})
+    child = await scene.child(parent)
+    await scene.engine.idle(child)
+    await scene.call(parent, "message_agent", {"agent_id": child, "text": prompts[1]})
+    await scene.engine.until(child, lambda view: view.chat.turn == 2 and is_settled(view))
+    told = await scene.call(parent, "wait_agents")
+    assert told.output[0]["result"] == "the first\n\nthe second"
+    assert [key.turn for key in told.consumes] == [1, 2]
 
 
 async def test_many_long_results_are_cut_alike(scene: Scene) -> None:

@@ -114,6 +114,19 @@ async def test_an_edit_stops_what_was_started_after_it(scene: Scene) -> None:
     assert (await scene.engine.idle(old)).chat.turn == 1
 
 
+async def test_one_that_is_started_just_after_the_edit_is_stopped_too(scene: Scene) -> None:
+    scene.start()
+    parent = await scene.busy()
+    view = await scene.engine.store.view(parent)
+    assert view is not None
+    (first, *_) = await scene.engine.history(parent)
+    again = Text(text=scene.script(call("patient", {"name": "anew"})))
+    await scene.engine.do(parent, Edit(message_id=first.id, parts=(again,), created_by=OWNER))
+    late = {"prompt": scene.script(call("patient", {"name": "late"}))}
+    await scene.call(parent, "spawn_agent", late, view.calls[0].call_id)
+    assert (await scene.engine.idle(await scene.child(parent))).chat.turn == 1
+
+
 async def test_a_deleted_child_is_told_of_and_a_deleted_parent_takes_it_along(scene: Scene) -> None:
     scene.start()
     parent = await scene.parent(calls(spawn('call: patient {"name": "p"}')), say("Go."), say("I see."))

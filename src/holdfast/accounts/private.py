@@ -9,26 +9,8 @@ from pathlib import Path
 
 from holdfast.core.errors import DirectoryUnusable
 
-# By these a data directory is known.
-OUR_FILES = frozenset({"holdfast.db", "secret.key", "admin.token"})
 _OTHERS = 0o077
 _EVERYBODY = 0o007
-
-
-def private_directory(path: Path) -> None:
-    """Makes the data directory, or closes one of ours that others could look into. One that is not ours, or
-    that holds other things (somebody's home, /tmp), is left as it is and refused while it is open."""
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        there = {entry.name for entry in path.iterdir()}
-        _close_to_others(
-            path,
-            0o700,
-            is_ours=not there or bool(there & OUR_FILES),
-            instead="Use a directory of its own, or",
-        )
-    except OSError as error:
-        raise _unusable(path, error) from None
 
 
 def read_private(path: Path) -> str | None:
@@ -36,7 +18,7 @@ def read_private(path: Path) -> str | None:
     try:
         if not path.exists():
             return None
-        _close_to_others(path, 0o600, is_ours=True, instead="It holds a secret:")
+        _close_to_others(path)
         return path.read_text(encoding="ascii").strip()
     except UnicodeDecodeError:
         return ""
@@ -86,15 +68,15 @@ def _sync(directory: Path) -> None:
         os.close(fd)
 
 
-def _close_to_others(path: Path, mode: int, *, is_ours: bool, instead: str) -> None:
+def _close_to_others(path: Path) -> None:
     """A group of somebody else's file may be how we are meant to read it."""
     status = path.stat()
     open_to = stat.S_IMODE(status.st_mode)
-    if status.st_uid == os.geteuid() and open_to & _OTHERS and is_ours:
-        path.chmod(mode)
+    if status.st_uid == os.geteuid() and open_to & _OTHERS:
+        path.chmod(0o600)
     elif open_to & _EVERYBODY:
         raise DirectoryUnusable(
-            f"{path} is open to everybody on this machine. {instead} close it: chmod o-rwx {path}"
+            f"{path} is open to everybody on this machine. It holds a secret; close it: chmod o-rwx {path}"
         )
 
 

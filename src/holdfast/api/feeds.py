@@ -106,8 +106,8 @@ async def chat_feed_socket(
 
 def _offered(scope: Scope) -> dict[str, Any]:
     """What our own server can do beside ASGI; nothing, under another one."""
-    extensions = cast(dict[str, Any], scope).get("extensions") or {}
-    return extensions.get(EXTENSION, {})
+    offered: dict[str, Any] = cast(dict[str, Any], scope).get("extensions") or {}
+    return offered.get(EXTENSION, {})
 
 
 def _tail(given: str | None) -> int | None:

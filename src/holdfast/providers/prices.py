@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _MICROS = 1_000_000
 _MOST_USD = 1_000_000
+# Providers choose the names they answer with.
+_MOST_UNKNOWN = 1000
 
 
 class Prices:
@@ -21,6 +23,8 @@ class Prices:
     def __init__(self) -> None:
         self.loaded = False
         self._limits: dict[tuple[str, str], int | None] = {}
+        # To find that a model is not on the list takes a look at all that are.
+        self._unknown: set[tuple[str, str]] = set()
 
     def concern(self, kind: str) -> bool:
         """Whether the list has anything to say about providers of this kind."""
@@ -51,7 +55,7 @@ class Prices:
 
     def _calculation(self, kind: str, model: str, usage: Usage) -> "PriceCalculation | None":
         provider = KINDS[kind].prices if kind in KINDS else None
-        if provider is None:
+        if provider is None or (provider, model) in self._unknown:
             return None
         import genai_prices
 
@@ -63,7 +67,12 @@ class Prices:
         )
         try:
             return genai_prices.calc_price(counts, model, provider_id=provider)
-        except (LookupError, ValueError, ArithmeticError):
+        except LookupError:
+            if len(self._unknown) >= _MOST_UNKNOWN:
+                self._unknown.clear()
+            self._unknown.add((provider, model))
+            return None
+        except (ValueError, ArithmeticError):
             return None
 
 

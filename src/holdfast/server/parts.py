@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from holdfast.accounts.access import Access
 from holdfast.accounts.people import People
-from holdfast.accounts.private import private_directory
 from holdfast.accounts.sign_in import SignIn
 from holdfast.accounts.stored import Stored
 from holdfast.accounts.vault import Vault
@@ -24,6 +23,7 @@ from holdfast.providers.registry import Registry as Providers
 from holdfast.server.following import Following, worker_settings
 from holdfast.server.peers import Peers
 from holdfast.server.toolbox import Toolbox, toolbox
+from holdfast.store import directory
 from holdfast.store.open import is_postgres, open_store
 from holdfast.telemetry.metrics import Metrics
 from holdfast.worker.models import ConfiguredModels
@@ -49,7 +49,7 @@ async def opened(
     """Everything but answering requests and running chats. Local programs find their token from here on."""
     clock, ids, metrics, peers = SystemClock(), RandomIds(), Metrics(), Peers()
     data, url = config.server.data, config.database.url.reveal()
-    await asyncio.to_thread(private_directory, data)
+    await asyncio.to_thread(directory.secure, data)
     async with AsyncExitStack() as stack:
         bus = await stack.enter_async_context(_bus(url, peers))
         store = await open_store(url, data=data, publish=bus.publish, clock=clock, ids=ids)

@@ -1,5 +1,5 @@
 """The data directory: for nobody but its owner. It is made so, and closed when it is found open; one that is
-not plainly ours is never changed."""
+not plainly ours is never changed, and not used while everybody may look into it."""
 
 import errno
 import os
@@ -13,6 +13,7 @@ FILE_NAME = "holdfast.db"
 OURS = frozenset((FILE_NAME, "admin.token", "secret.key"))
 
 OPEN_TO_OTHERS = 0o077
+OPEN_TO_EVERYBODY = 0o007
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -20,15 +21,17 @@ def secure(directory: Path) -> None:
     """Makes the directory, or closes it to other users of the machine. Raises DirectoryUnusable."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mode = directory.stat().st_mode
-        if mode & OPEN_TO_OTHERS:
-            if why := _not_ours(directory):
-                raise DirectoryUnusable(
-                    f"The data directory {directory} is open to other users (mode {stat.S_IMODE(mode):o}) "
-                    f"and {why}. Name one that does not exist yet with --data, or close this one: "
-                    f"chmod 700 {directory}"
-                )
+        mode = stat.S_IMODE(directory.stat().st_mode)
+        why = _not_ours(directory) if mode & OPEN_TO_OTHERS else None
+        if mode & OPEN_TO_OTHERS and why is None:
             directory.chmod(0o700)
+        elif mode & OPEN_TO_EVERYBODY:
+            # A group alone may be how we are meant to get into what is somebody else's.
+            raise DirectoryUnusable(
+                f"The data directory {directory} is open to everybody on this machine (mode {mode:o}) and "
+                f"{why}. Name one that does not exist yet with --data, or close this one: "
+                f"chmod 700 {directory}"
+            )
     except OSError as error:
         raise unusable(directory, error) from None
 

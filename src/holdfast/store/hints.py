@@ -1,6 +1,6 @@
 """The hints that follow a commit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from holdfast.chats.change import Change
 from holdfast.core.chats import Status
@@ -28,6 +28,11 @@ def hints_of(change: Change) -> Iterator[Hint]:
         )
     for other in change.others:
         yield from hints_of(other)
+
+
+def newest(hints: Iterable[Hint]) -> Iterable[Hint]:
+    """Of the hints of one commit: for a chat only the last is news."""
+    return {(hint.chat_id, hint.delivery): hint for hint in hints}.values()
 
 
 def waited_for(change: Change) -> set[ChatId]:

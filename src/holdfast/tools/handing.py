@@ -32,9 +32,8 @@ class Shown(Record, frozen=True, kw_only=True, omit_defaults=True):
     label: str
     # running, needs_person, done, failed or stopped.
     status: str
+    # Of all turns that nobody was told of.
     result: str | None = None
-    # Of turns before the last one of which nobody was told either.
-    earlier_results: tuple[str, ...] = ()
     error: str | None = None
     # Where its changes are, if it has a place of its own.
     changes: str | None = None
@@ -94,12 +93,10 @@ class Handing:
 
     async def _ended(self, context: Context, child: Child, ends: Sequence[End]) -> Shown:
         if ends:
-            *earlier, last = ends
             isolation = self._family.isolation
             return replace(
                 shown(child),
-                result=last.said,
-                earlier_results=tuple(end.said for end in earlier if end.said),
+                result=words_of(ends),
                 changes=None if isolation is None else await isolation.end(child),
             )
         if child.parent_id == context.chat_id:
@@ -110,6 +107,10 @@ class Handing:
 
 def _meant(context: Context, meant: Sequence[ChatId] | None) -> Query[tuple[Child, ...]]:
     return children.children(context.chat_id) if meant is None else children.some(meant)
+
+
+def words_of(ends: Sequence[End]) -> str:
+    return "\n\n".join(end.said for end in ends if end.said)
 
 
 def shown(child: Child) -> Shown:

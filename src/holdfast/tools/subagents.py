@@ -16,6 +16,7 @@ from holdfast.tools.agents import Agents
 from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
 from holdfast.tools.ends import said
 from holdfast.tools.family import Family
+from holdfast.tools.handing import words_of
 from holdfast.tools.patience import patient, whole
 from holdfast.tools.spawning import SpawnAgent
 
@@ -139,9 +140,9 @@ class Tasks:
         chat = await self._chat(child)
         if news.too_early or chat.status not in ("idle", "error"):
             return Answer(output=NOT_READY)
-        told = [end.said for end in news.ends] or [await said(self._store, child.id, child.answer_id)]
+        output = words_of(news.ends) or await said(self._store, child.id, child.answer_id)
         error = None if child.failure is None else child.failure.message
-        result = Result(output="\n\n".join(told), token_usage=chat.usage, error=error)
+        result = Result(output=output, token_usage=chat.usage, error=error)
         return Answer(output=to_builtins(result), consumes=news.keys)
 
     async def _chat(self, child: Child) -> Chat:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from holdfast.core.usage import Usage
 from holdfast.providers.assemble import Answer
+from holdfast.providers.configs import NO_KEY
 from holdfast.providers.prices import Prices
 from holdfast.providers.registry import Model, Registry
 
@@ -31,16 +32,21 @@ class ConfiguredModels:
     def __init__(self, registry: Registry, prices: Prices) -> None:
         self._registry = registry
         self._prices = prices
+        self._loading: asyncio.Task[None] | None = None
 
     def resolve(self, name: str | None) -> Model:
         return self._registry.resolve(name)
 
     async def prepare(self, model: Model) -> None:
-        if not self._prices.loaded and self._prices.concern(model.provider.kind):
-            await asyncio.to_thread(self._prices.load)
+        if self._prices.loaded or not self._prices.concern(_charging(model)):
+            return
+        # Once for all who ask, whoever of them is cancelled meanwhile.
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.create_task(asyncio.to_thread(self._prices.load))
+        await asyncio.shield(self._loading)
 
     def priced(self, model: Model, answer: Answer) -> Usage:
-        usage, kind = answer.usage, model.provider.kind
+        usage, kind = answer.usage, _charging(model)
         named = answer.model or model.config.model
         cost = self._prices.cost_usd_micros(kind, named, usage, answer.cost_usd)
         if cost is None and named != model.config.model:
@@ -52,3 +58,8 @@ class ConfiguredModels:
             cost_usd_micros=cost or 0,
             unpriced_steps=1 if cost is None else 0,
         )
+
+
+def _charging(model: Model) -> str:
+    """The kind of provider whose prices count. Whoever asks for no key charges nothing that we know of."""
+    return "" if model.provider.api_key == NO_KEY else model.provider.kind

@@ -63,7 +63,7 @@ def _update(table: str, kind: str, assigned: str, which: str) -> str:
 
 _MOVE = (
     f"UPDATE chats c SET {_assigned(MOVED)}, "
-    "search_pending = c.search_pending OR r.history_version = r.version FROM"
+    "search_pending = c.search_pending OR r.history_version > c.history_version FROM"
 )
 _MOVE_LOCKED = (
     f"{_MOVE} unnest(%s::chat_moved[]) r WHERE c.id = r.id::uuid AND c.version = r.before RETURNING c.id"

@@ -21,7 +21,7 @@ from holdfast.store import choices, damage, keys
 from holdfast.store.chats import LISTED_ONLY, Only
 from holdfast.store.facts import facts
 from holdfast.store.fold import may_follow
-from holdfast.store.hints import hints_of, present, waited_for
+from holdfast.store.hints import hints_of, newest, present, waited_for
 from holdfast.store.interface import Applied, Choices, Found, Once, Publish, Replayed
 from holdfast.store.query import Query, Statement
 from holdfast.store.sqlite import acquiring, search, upkeep
@@ -59,7 +59,7 @@ class SqliteStore:
         self._ids = ids
         self._readers = Readers(lambda: connect(False), file)
         self._unwritten = Unwritten()
-        self._writer_or_none = Writer(connect(True), file, self._committed, self._unwritten) if lock else None
+        self._writer_or_none = Writer(connect(True), file, self._unwritten, self._committed) if lock else None
         # Chats whose history may be ahead of the search index. Only a memory of where to look: what is ahead
         # is told by the chat's row, and an opened store looks at all of them once.
         self._unsearched: search.Unsearched = search.Unsearched()
@@ -74,9 +74,11 @@ class SqliteStore:
             raise Bug("this store was opened for reading only")
         return self._writer_or_none
 
-    def _committed(self, hint: Hint) -> None:
-        self._unsearched.note(hint)
-        self._publish(hint)
+    def _committed(self, hints: Sequence[Hint]) -> None:
+        for hint in hints:
+            self._unsearched.note(hint)
+        for hint in newest(hints):
+            self._publish(hint)
 
     # --- execution state ---
 

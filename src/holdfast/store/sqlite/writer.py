@@ -20,7 +20,6 @@ import apsw
 
 from holdfast.core.errors import StoreClosed, TryAgain
 from holdfast.core.events import Hint
-from holdfast.store.interface import Publish
 from holdfast.store.sqlite.connection import Connection, meaning
 from holdfast.store.sqlite.unwritten import Unwritten
 
@@ -73,10 +72,17 @@ class _Job:
 
 
 class Writer:
-    def __init__(self, connection: Connection, file: Path, publish: Publish, unwritten: Unwritten) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        file: Path,
+        unwritten: Unwritten,
+        committed: Callable[[Sequence[Hint]], None],
+    ) -> None:
+        """`committed` is told the hints of all that a commit held, in order, on the loop of who waits."""
         self._connection = connection
         self._file = file
-        self._publish = publish
+        self._committed = committed
         self._unwritten = unwritten
         self._inbox: SimpleQueue[list[_Job]] = SimpleQueue()
         # Jobs of the present turn of an event loop: they are handed over together, so that tasks that were
@@ -240,11 +246,8 @@ class Writer:
 
     def _tell(self, jobs: list[_Job]) -> None:
         done = [job.done for job in jobs if job.error is None and job.done is not None]
-        # Of the hints of one commit for a chat only the last is news.
-        hints = {(hint.chat_id, hint.delivery): hint for one in done for hint in one.hints}
         try:
-            for hint in hints.values():
-                self._publish(hint)
+            self._committed([hint for one in done for hint in one.hints])
         finally:
             # Whatever became of the hints, nobody waits for ever.
             for job in jobs:
