@@ -56,6 +56,8 @@ class Case:
     workload: str
     engine: Engine
     entries: tuple[Entry, ...]
+    # At most so many rounds, where each is long and they hardly differ.
+    rounds: int | None = None
 
     @property
     def title(self) -> str:

@@ -30,6 +30,7 @@ def measure(
     model_url: str | None,
     say: Callable[[str], None],
 ) -> list[Measured]:
+    rounds = min(rounds, case.rounds or rounds)
     figures: dict[str, list[Figures]] = {entry.name: [] for entry in case.entries}
     failures: dict[str, str] = {}
     with ExitStack() as stack:

@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench.processes import memory_mb
 from bench.serve import serve
@@ -38,10 +39,11 @@ async def run(task: Task) -> Figures:
 async def serving(task: Task, config: str) -> AsyncGenerator[ServeProcess]:
     """A server process with a database of its own, as a person would start it."""
     sqlite = task.engine == "sqlite"
-    place = Path(task.database) if sqlite else Path(task.database.rpartition("/")[2])
-    async with ServeProcess(place, database=None if sqlite else task.database, config=config) as server:
-        await server.start()
-        yield server
+    with TemporaryDirectory() as elsewhere:
+        place = Path(task.database if sqlite else elsewhere)
+        async with ServeProcess(place, database=None if sqlite else task.database, config=config) as server:
+            await server.start()
+            yield server
 
 
 async def _stream(task: Task, server: ServeProcess) -> Figures:

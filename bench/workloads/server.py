@@ -44,6 +44,7 @@ def idle_cases(scale: Scale) -> list[Case]:
         Case(
             workload="W6",
             engine=engine,
+            rounds=2,
             entries=(
                 Entry(
                     name="holdfast",

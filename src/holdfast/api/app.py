@@ -7,6 +7,8 @@ from litestar.config.app import AppConfig
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
+from litestar.plugins import PluginProtocol
+from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import ASGIApp
 
 from holdfast import __version__
@@ -74,7 +76,7 @@ def create_app(services: Services) -> ASGIApp:
 
 def litestar_app(services: Services | None) -> Litestar:
     """Without services it can be described, not called."""
-    return Litestar(
+    return App(
         route_handlers=[
             Router("/api/v1", route_handlers=list(ROUTERS), before_request=repeated),
             health.open_router,
@@ -101,6 +103,15 @@ def litestar_app(services: Services | None) -> Litestar:
         ),
         on_app_init=[_quiet],
     )
+
+
+class App(Litestar):
+    """Without the plugins for libraries that none of our shapes are of: to import them takes as long as all
+    the rest of this."""
+
+    @staticmethod
+    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:  # pyright: ignore[reportImplicitOverride]
+        return [*plugins, MsgspecDIPlugin()]
 
 
 def _quiet(config: AppConfig) -> AppConfig:

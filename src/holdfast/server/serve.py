@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import structlog
 import uvicorn
+from litestar.types import ASGIApp
 
 from holdfast.api.app import create_app
 from holdfast.config.sections import Config
@@ -57,19 +58,24 @@ class Running:
 async def answering(parts: Parts, limits: ConnectionLimits = CONNECTION_LIMITS) -> AsyncGenerator[Running]:
     """Requests are answered and chats are run, until the end of the block."""
     config = parts.services.config().server
-    server = _Server(_uvicorn_config(parts, limits))
     listening = _listen(config.host, config.port)
-    requests = asyncio.create_task(server.serve(sockets=[listening]))
     work = asyncio.create_task(_work(parts))
     background = upkeep(parts)
+    tasks = [work]
+    server: _Server | None = None
     try:
+        # Chats go on while the application is put together, which takes a quarter of a second.
+        app = await asyncio.to_thread(create_app, parts.services)
+        server = _Server(_uvicorn_config(app, limits))
+        requests = asyncio.create_task(server.serve(sockets=[listening]))
+        tasks.append(requests)
         await _started(server, requests)
-        yield Running(_address(config.host, listening), (requests, work))
+        yield Running(_address(config.host, listening), tuple(tasks))
     finally:
-        await _stop(parts, server, requests, work)
+        await _stop(parts, server, tasks)
         await _cancel(background)
         listening.close()
-    for task in (requests, work):
+    for task in tasks:
         task.result()
 
 
@@ -80,16 +86,15 @@ async def _work(parts: Parts) -> None:
         await parts.worker.run()
 
 
-async def _stop(
-    parts: Parts, server: "_Server", requests: asyncio.Task[None], work: asyncio.Task[None]
-) -> None:
+async def _stop(parts: Parts, server: "_Server | None", tasks: Sequence[asyncio.Task[None]]) -> None:
     """Chats are handed over while the last answers go out."""
     parts.stopping.set()
     if parts.worker is not None:
         parts.worker.stop()
     await parts.services.hub.close()
-    server.should_exit = True
-    await asyncio.wait({requests, work})
+    if server is not None:
+        server.should_exit = True
+    await asyncio.wait(tasks)
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
@@ -108,9 +113,9 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _uvicorn_config(parts: Parts, limits: ConnectionLimits) -> uvicorn.Config:
+def _uvicorn_config(app: ASGIApp, limits: ConnectionLimits) -> uvicorn.Config:
     return uvicorn.Config(
-        cast(Any, Unread(create_app(parts.services))),
+        cast(Any, Unread(app)),
         http=cast(type[asyncio.Protocol], partial(LimitedProtocol, limits=limits)),
         ws=FramedProtocol,
         ws_max_size=64 * 1024,
