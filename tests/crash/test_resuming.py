@@ -31,9 +31,8 @@ async def test_f01_work_is_resumed_soon_after_a_restart(stage: Stage, database: 
     started_at = time.monotonic()
     await stage.start()
     await stage.until(lambda: stage.asked_of(tag) + len(stage.ledger.effects()) > before)
-    # Others can only know that the owner is dead when its lease is over.
-    allowed = 5 + (0 if database == "sqlite" else QUICK.lease_seconds)
-    assert time.monotonic() - started_at < allowed * 4
+    # Others can only know that the owner is dead when its lease is over. A minute is for busy machines.
+    assert time.monotonic() - started_at < 60 + (0 if database == "sqlite" else QUICK.lease_seconds)
     await stage.settle()
     assert await judge(stage) == []
     await stage.leave()

@@ -38,12 +38,17 @@ SHORT = StreamLimits(silence_seconds=0.15, idle_seconds=0.4, connect_seconds=1)
 BOTH = pytest.mark.parametrize("family", ["anthropic", "openai"])
 
 
-async def failure(server: ProviderServer, family: str, fault: Fault, limits: StreamLimits = SHORT) -> Failure:
+async def failure(
+    server: ProviderServer, family: str, fault: Fault, limits: StreamLimits | None = None
+) -> Failure:
+    """Who never answers is given up soon; everybody else has the time a busy machine needs."""
+    silent = isinstance(fault, Hang | Stall | Dribble | KeepAlives)
     server.queue(fails(fault))
-    async with model_at(server, family, limits=limits) as model:
+    async with model_at(server, family, limits=limits or (SHORT if silent else StreamLimits())) as model:
         with pytest.raises(AttemptFailed) as raised:
             await ask(model.adapter, request(model))
-    assert len(server.log) == 1, "one retry layer, and it is not here"
+    # Given up so soon, even the first may not have been read yet.
+    assert len(server.log) == 1 or (silent and not server.log), "one retry layer, and it is not here"
     found = raised.value.failure
     assert found.provider == "here"
     assert KEY not in repr(found)

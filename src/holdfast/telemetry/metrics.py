@@ -1,82 +1,106 @@
-"""Counters for operators, in Prometheus' words. One object per process, passed to whoever counts."""
+"""Counters for operators, in Prometheus' words. One object per process, passed to whoever counts. What every
+step counts is plain numbers until somebody asks: the library's own counters cost ten times as much."""
 
-from functools import cache
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
+from prometheus_client import Counter as Counted
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from typing_extensions import override
 
 from holdfast.chats.change import Change
+from holdfast.core.steps import Step
 
 SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
 class Metrics:
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        # Finding a counter by its labels costs more than counting.
-        self._steps = cache(
-            Counter(
-                "holdfast_steps",
-                "Model calls that were committed",
-                ["model", "outcome"],
-                registry=self.registry,
-            ).labels
+        registry = self._registry = CollectorRegistry()
+        self._work = _Work()
+        registry.register(self._work)
+        self._attempts = Counted(
+            "holdfast_failed_attempts", "Attempts that failed, by kind", ["kind"], registry=registry
         )
-        self._attempts = Counter(
-            "holdfast_failed_attempts", "Attempts that failed, by kind", ["kind"], registry=self.registry
+        self.chats = Gauge("holdfast_chats_running", "Chats this process runs", registry=registry)
+        self.stale = Counted(
+            "holdfast_stale_commits", "Commits refused because the work was out of date", registry=registry
         )
-        self._calls = cache(
-            Counter(
-                "holdfast_calls", "Tool calls that ended, by outcome", ["outcome"], registry=self.registry
-            ).labels
-        )
-        self._turns = Counter("holdfast_turns", "Turns that ended", ["outcome"], registry=self.registry)
-        self._tokens = cache(
-            Counter("holdfast_tokens", "Tokens used", ["model", "kind"], registry=self.registry).labels
-        )
-        self._cost = cache(
-            Counter(
-                "holdfast_cost_usd_micros", "Money spent, in millionths", ["model"], registry=self.registry
-            ).labels
-        )
-        self._step_seconds = Histogram(
-            "holdfast_step_seconds", "How long steps took", buckets=SECONDS, registry=self.registry
-        )
-        self.chats = Gauge("holdfast_chats_running", "Chats this process runs", registry=self.registry)
-        self.stale = Counter(
-            "holdfast_stale_commits",
-            "Commits refused because the work was out of date",
-            registry=self.registry,
-        )
-        self.leases_lost = Counter(
-            "holdfast_leases_lost", "Times this process lost its lease", registry=self.registry
+        self.leases_lost = Counted(
+            "holdfast_leases_lost", "Times this process lost its lease", registry=registry
         )
 
     def committed(self, change: Change) -> None:
         """What a commit of a worker says about the work."""
+        work = self._work
         for step in change.steps:
-            model = step.model or "unknown"
-            self._steps(model, step.outcome).inc()
-            self._step_seconds.observe((step.finished_at - step.started_at).total_seconds())
-            usage = step.usage
-            for kind, count in (
-                ("input", usage.input),
-                ("output", usage.output),
-                ("cache_read", usage.cache_read),
-                ("cache_write", usage.cache_write),
-            ):
-                tokens = self._tokens(model, kind)
-                if count:
-                    tokens.inc(count)
-            self._cost(model).inc(usage.cost_usd_micros)
+            work.step(step)
         for call in change.calls_put:
             # Once for each: an end may be committed before its result enters history, or together with it.
             if call.state == "answered" and call.outcome is not None:
-                self._calls(call.outcome).inc()
+                work.calls[(call.outcome,)] += 1
         for end in change.turns_ended:
-            self._turns.labels(end.outcome).inc()
+            work.turns[(end.outcome,)] += 1
 
     def failed_attempt(self, kind: str) -> None:
         self._attempts.labels(kind).inc()
 
     def exposition(self) -> bytes:
-        return generate_latest(self.registry)
+        return generate_latest(self._registry)
+
+
+class _Work(Collector):
+    """What was committed, by the values of its labels. Counted on the event loop, read on it too."""
+
+    def __init__(self) -> None:
+        self.steps: Counter[tuple[str, ...]] = Counter()
+        self.calls: Counter[tuple[str, ...]] = Counter()
+        self.turns: Counter[tuple[str, ...]] = Counter()
+        self._tokens: Counter[tuple[str, ...]] = Counter()
+        self._cost: Counter[tuple[str, ...]] = Counter()
+        # How many steps took at most so long and longer than the bound before; the last: longer than all.
+        self._durations = [0] * (len(SECONDS) + 1)
+        self._seconds = 0.0
+
+    def step(self, step: Step) -> None:
+        model, usage = step.model or "unknown", step.usage
+        self.steps[model, step.outcome] += 1
+        self._tokens[model, "input"] += usage.input
+        self._tokens[model, "output"] += usage.output
+        self._tokens[model, "cache_read"] += usage.cache_read
+        self._tokens[model, "cache_write"] += usage.cache_write
+        self._cost[(model,)] += usage.cost_usd_micros
+        seconds = (step.finished_at - step.started_at).total_seconds()
+        self._durations[bisect_left(SECONDS, seconds)] += 1
+        self._seconds += seconds
+
+    @override
+    def collect(self) -> Iterator[Metric]:
+        yield _family("steps", "Model calls that were committed", ("model", "outcome"), self.steps)
+        yield _family("calls", "Tool calls that ended, by outcome", ("outcome",), self.calls)
+        yield _family("turns", "Turns that ended", ("outcome",), self.turns)
+        yield _family("tokens", "Tokens used", ("model", "kind"), self._tokens)
+        yield _family("cost_usd_micros", "Money spent, in millionths", ("model",), self._cost)
+        duration = HistogramMetricFamily("holdfast_step_seconds", "How long steps took")
+        duration.add_metric([], self._buckets(), self._seconds)
+        yield duration
+
+    def _buckets(self) -> list[tuple[str, float]]:
+        total = 0
+        buckets: list[tuple[str, float]] = []
+        for bound, count in zip((*map(float, SECONDS), "+Inf"), self._durations, strict=True):
+            total += count
+            buckets.append((str(bound), total))
+        return buckets
+
+
+def _family(
+    name: str, help_text: str, labels: tuple[str, ...], counts: Counter[tuple[str, ...]]
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(f"holdfast_{name}", help_text, labels=labels)
+    for values, count in counts.items():
+        family.add_metric(values, count)
+    return family
