@@ -19,7 +19,7 @@ SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 class Metrics:
     def __init__(self) -> None:
-        registry = self._registry = CollectorRegistry()
+        registry = self.registry = CollectorRegistry()
         self._work = _Work()
         registry.register(self._work)
         self._attempts = Counted(
@@ -49,7 +49,7 @@ class Metrics:
         self._attempts.labels(kind).inc()
 
     def exposition(self) -> bytes:
-        return generate_latest(self._registry)
+        return generate_latest(self.registry)
 
 
 class _Work(Collector):

@@ -2,14 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import cast
 
+import msgspec
 from msgspec.structs import replace
 
 from holdfast.chats.view import Call
+from holdfast.core.calls import STARTS_AGENTS
+from holdfast.core.chats import Chat
+from holdfast.core.checks import CHECK, Checked
 from holdfast.core.events import LiveStep
 from holdfast.core.ids import CallId, ChatId, MessageId, StepId
 from holdfast.core.messages import Message
-from holdfast.core.parts import Text, ToolCall, ToolResult
+from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json, encode_text
 from holdfast.core.spans import Span, SpanKind
 from holdfast.core.steps import Step, Turn
@@ -50,7 +55,11 @@ def spans(
             found.append(_compaction(chat_id, step, answer, outputs))
         else:
             found += _model_step(chat_id, step, answer)
-    found += [_call(chat_id, call, inputs, of_message) for call in calls]
+    for call in calls:
+        found.append(_call(chat_id, call, inputs, of_message))
+        if (agent_id := started_by(call)) is not None:
+            found.append(_agent(chat_id, call, agent_id, inputs.get(call.call_id)))
+    found += [span for message in said.values() if (span := _check(chat_id, message)) is not None]
     found.sort(key=lambda span: (span.turn, span.started_at is None, span.started_at))
     return tuple(found) if whole else tuple(_cut(span) for span in found)
 
@@ -86,6 +95,14 @@ def step_id(step: Step) -> str:
 
 def call_span_id(call_id: CallId) -> str:
     return f"call-{call_id}"
+
+
+def agent_span_id(agent_id: ChatId) -> str:
+    return f"agent-{agent_id}"
+
+
+def check_span_id(message: Message) -> str:
+    return f"check-{message.turn}-{message.revision}"
 
 
 def _turn(chat_id: ChatId, turn: Turn, said: Mapping[MessageId, Message]) -> Span:
@@ -182,6 +199,76 @@ def _call(
         outcome=call.outcome,
         approved_by=call.approval,
     )
+
+
+def started_by(call: Call) -> ChatId | None:
+    """The sub-agent that this call started."""
+    name = STARTS_AGENTS.get(call.name)
+    if name is None or call.outcome != "succeeded" or not isinstance(call.output, dict):
+        return None
+    agent_id = cast(dict[str, Json], call.output).get(name)
+    return ChatId(agent_id) if isinstance(agent_id, str) else None
+
+
+def _agent(chat_id: ChatId, call: Call, agent_id: ChatId, asked: Json) -> Span:
+    """From when it was started on. How it goes is known by its own chat: see `with_agents`."""
+    fields = cast(dict[str, Json], asked) if isinstance(asked, dict) else {}
+    label = fields.get("label")
+    return Span(
+        id=agent_span_id(agent_id),
+        parent_id=call_span_id(call.call_id),
+        chat_id=chat_id,
+        message_id=call.message_id,
+        turn=call.turn,
+        kind="agent",
+        name=label if isinstance(label, str) and label else "agent",
+        input={"agent_id": agent_id, "prompt": fields.get("prompt", fields.get("input"))},
+        started_at=call.started_at,
+    )
+
+
+def with_agents(found: Iterable[Span], agents: Iterable[Chat]) -> tuple[Span, ...]:
+    """The same spans, those of sub-agents with how far these are."""
+    by_span = {agent_span_id(agent.id): agent for agent in agents}
+    return tuple(
+        span if (agent := by_span.get(span.id)) is None else _with_agent(span, agent) for span in found
+    )
+
+
+def _with_agent(span: Span, agent: Chat) -> Span:
+    over = agent.status in ("idle", "error")
+    finished_at = agent.updated_at if over else None
+    return replace(
+        span,
+        output=agent.summary or None,
+        usage=agent.usage,
+        finished_at=finished_at,
+        duration_ms=_milliseconds(span.started_at, finished_at),
+        outcome=None if not over else "failed" if agent.status == "error" else "finished",
+        failure=agent.last_error,
+    )
+
+
+def _check(chat_id: ChatId, message: Message) -> Span | None:
+    for part in message.parts:
+        if isinstance(part, Notice) and part.code == CHECK and isinstance(part.data, dict):
+            checked = msgspec.convert(part.data, Checked)
+            return Span(
+                id=check_span_id(message),
+                parent_id=turn_id(message.turn),
+                chat_id=chat_id,
+                message_id=message.id,
+                turn=message.turn,
+                kind="check",
+                name=checked.command,
+                input={"command": checked.command},
+                output={"exit_code": checked.exit_code, "output": checked.output},
+                started_at=checked.started_at,
+                finished_at=checked.finished_at,
+                duration_ms=_milliseconds(checked.started_at, checked.finished_at),
+                outcome=checked.result,
+            )
+    return None
 
 
 def _cut(span: Span) -> Span:
