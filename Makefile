@@ -16,7 +16,7 @@ help: ## List the commands
 	@echo '  PYTHON=python3.12 chooses the interpreter; ARGS="-k lease" is passed on to pytest or to holdfast.'
 
 .PHONY: setup
-setup: ## Make .venv what the lock says (needs Python 3.11 or newer; quick when nothing changed)
+setup: ## Make .venv what the lock says and build the page (needs Python 3.11 or newer; quick when nothing changed)
 	@PYTHON='$(PYTHON)' sh scripts/setup
 
 .PHONY: run
@@ -33,6 +33,8 @@ lint: setup ## Format, lint, types and import rules, without tests
 	@$(BIN)/pyright
 	@echo '==> imports'
 	@$(BIN)/lint-imports --no-logo
+	@echo '==> page'
+	@sh scripts/page lint
 
 .PHONY: check
 check: lint ## Everything quick: lint and the fast tests (under 3 minutes)
@@ -53,10 +55,23 @@ test-slow: setup ## The slow tests, which take minutes each
 bench: setup ## Measure; W=name runs one workload alone
 	@$(BIN)/python -m bench $(W) $(ARGS)
 
+.PHONY: screenshots
+screenshots: setup ## Take pictures of every screen of the page into docs/pictures
+	@$(BIN)/python scripts/screenshots.py $(ARGS)
+
+.PHONY: chaos
+chaos: setup ## Break things under load and compare the records; SEED=, HOURS=, ONLY=three:kill, WRITE=1
+	@SEED='$(SEED)' HOURS='$(HOURS)' ONLY='$(ONLY)' WRITE='$(WRITE)' PATIENCE='$(PATIENCE)' $(BIN)/python -m tests.chaos
+
+.PHONY: soak
+soak: setup ## Steady load for HOURS; memory, descriptors, threads and connections must stay flat
+	@SOAK=1 SEED='$(SEED)' HOURS='$(HOURS)' ONLY='$(ONLY)' PATIENCE='$(PATIENCE)' $(BIN)/python -m tests.chaos
+
 .PHONY: fmt
 fmt: setup ## Format the code and mend what the linter can mend
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
+	@sh scripts/page fix
 
 .PHONY: docs
 docs: setup ## Write the reference pages that come from the code
@@ -68,6 +83,6 @@ lock: ## Renew the lock after a change to pyproject.toml; UPGRADE=1 takes the ne
 
 .PHONY: clean
 clean: ## Remove the environment, caches and built files
-	@rm -rf .venv .venv-bench .setup.lock build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .venv-bench .setup.lock .page.lock build dist web/node_modules web/build.log src/holdfast/page .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 	@echo '==> clean'

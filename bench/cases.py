@@ -43,6 +43,7 @@ class Entry:
     at_once: int
     each: int
     history: int = 0
+    files: int = 0
     http: bool = False
     speaks: Speaks = "sse"
     against: tuple[Against, ...] = ()

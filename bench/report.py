@@ -49,7 +49,7 @@ def to_table(report: Report) -> str:
         f"{machine.system}, {processor}, {machine.memory_gb:g} GB, {machine.disk}, load {machine.load:.1f}",
         ", ".join(f"{name} {version}" for name, version in report.versions.items()),
         f"Medians of {report.rounds} rounds, in each of which all had their turn. Event loop: {report.loop}.",
-        "Counted are steps; in store transitions, in W2 and W2f arriving events, in W4 turns, in W6 chats.",
+        "Counted: steps; in store transitions, W2 and W2f events, W4 turns, W6 chats, search searches.",
         "CPU is the contender's (in W2 to W6 that of the server it watches), server is PostgreSQL's for it.",
         "",
     ]

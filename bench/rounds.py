@@ -81,6 +81,7 @@ def _measure(
             at_once=entry.at_once,
             each=entry.each,
             history=entry.history,
+            files=entry.files,
             speaks=entry.speaks,
             model_url=model_url if entry.http else None,
             server_pid=databases.server_pid if case.engine == "postgres" else None,

@@ -8,8 +8,11 @@ from typing import Literal
 Engine = Literal["sqlite", "postgres"]
 # turns: durable turns of an agent.  many: transitions, every writer on a chat of its own.  hot: all on one
 # chat.  stream: live text.  fan_out: one stream to many watchers.  recover: kill and start again.  idle: a
-# server with nothing to do.
-Work = Literal["turns", "many", "hot", "stream", "fan_out", "recover", "idle"]
+# server with nothing to do.  search: names and lines in a tree of files, with another program's help if it is
+# there, or alone.  script: a workflow of many agents, and once more with everything reused.
+Work = Literal[
+    "turns", "many", "hot", "stream", "fan_out", "recover", "idle", "search", "search_alone", "script"
+]
 Speaks = Literal["sse", "websocket"]
 
 
@@ -30,6 +33,8 @@ class Task:
     steps: int = 10
     # Messages of 1 kB that every chat has before its turn.
     history: int = 0
+    # Files of the tree that is searched.
+    files: int = 0
     # A model server to call; None: the model is scripted in process.
     model_url: str | None = None
     # The database server's main process, where its CPU time can be looked at.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from reference_cli import command_line
+from reference_client import client
 from reference_tools import tools
 
 from holdfast.api.app import document
@@ -17,7 +18,7 @@ from holdfast.core.secret import Secret
 from holdfast.core.shapes import Record
 from holdfast.providers.kinds import KINDS
 
-REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
+ROOT = Path(__file__).parent.parent
 
 
 def transitions() -> str:
@@ -128,25 +129,30 @@ def openapi() -> str:
     return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
 
 
+def page_client() -> str:
+    return client(document())
+
+
 PAGES = {
-    "transitions.md": transitions,
-    "cli.md": command_line,
-    "configuration.md": configuration,
-    "openapi.json": openapi,
-    "tools.md": tools,
+    "docs/reference/transitions.md": transitions,
+    "docs/reference/cli.md": command_line,
+    "docs/reference/configuration.md": configuration,
+    "docs/reference/openapi.json": openapi,
+    "docs/reference/tools.md": tools,
+    "web/src/api/schema.ts": page_client,
 }
 
 
 def main() -> int:
-    stale = [name for name, write in PAGES.items() if _read(REFERENCE / name) != write()]
+    stale = [name for name, write in PAGES.items() if _read(ROOT / name) != write()]
     if "--check" in sys.argv[1:]:
         for name in stale:
-            print(f"docs/reference/{name} is out of date; run make docs", file=sys.stderr)
+            print(f"{name} is out of date; run make docs", file=sys.stderr)
         return 1 if stale else 0
-    REFERENCE.mkdir(parents=True, exist_ok=True)
     for name in stale:
-        (REFERENCE / name).write_text(PAGES[name]())
-        print(f"wrote docs/reference/{name}")
+        (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / name).write_text(PAGES[name]())
+        print(f"wrote {name}")
     return 0
 
 

@@ -4,6 +4,7 @@ import json
 from types import SimpleNamespace
 from typing import Any, cast
 
+from holdfast.scripts.runs.tool import workflow_tool
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import Tool
 
@@ -12,8 +13,8 @@ Schema = dict[str, Any]
 HEAD = """\
 # Built-in tools
 
-Written from `holdfast/tools` by `make docs`. A model is shown the same descriptions and schemas; an input
-that does not fit is answered with what is wrong and where.
+Written from `holdfast/tools` and `holdfast/scripts` by `make docs`. A model is shown the same descriptions
+and schemas; an input that does not fit is answered with what is wrong and where.
 
 **Effect** says what happens when the server dies while a call runs. `read`: it runs again. `idempotent`: it
 runs again and takes effect once. `unsafe`: it never runs again by itself; the model is told that nobody knows
@@ -41,9 +42,13 @@ def tools() -> str:
         processes=nothing,
         limits=nothing,
         family=cast(Any, SimpleNamespace(store=None)),
+        files=nothing,
+        store=nothing,
+        ids=nothing,
         clock=nothing,
         ripgrep=None,
     )
+    found = (*found, workflow_tool(nothing, cast(Any, SimpleNamespace(store=None))))
     ordered = sorted(found, key=lambda tool: tool.name)
     listed = ", ".join(f"[{tool.name}](#{tool.name})" for tool in ordered)
     return "\n".join([HEAD, listed + ".", *(line for tool in ordered for line in _tool(tool))]) + "\n"

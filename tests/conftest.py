@@ -8,8 +8,10 @@ import pytest
 from hypothesis import settings
 
 from tests import postgres as starter
+from tests import redis_server
 from tests.postgres import Databases, Postgres
 from tests.postgres_binaries import PostgresUnavailable
+from tests.redis_server import RedisServer
 
 # A deadline fails on a busy machine, not on a bug. CI must give the same answer twice, a person's run may
 # explore.
@@ -54,3 +56,15 @@ def own_postgres() -> Iterator[Postgres]:
         pytest.fail(str(error), pytrace=False)
     yield server
     server.remove()
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Redis that all tests share, where there is one to start."""
+    program = redis_server.program()
+    if program is None:
+        pytest.skip("There is no redis-server here; Debian has it as the package redis-server.")
+    server = RedisServer(program, tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server.url
+    server.stop()

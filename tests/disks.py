@@ -26,6 +26,16 @@ def small_disk(at: Path, size: str = "4m") -> Generator[Path]:
         subprocess.run(["umount", "--lazy", at], check=True)
 
 
+@contextmanager
+def small_disk_if_possible(at: Path, size: str) -> Generator[Path | None]:
+    """For who can go on without one: None, and a plain directory, where none may be mounted."""
+    try:
+        with small_disk(at, size) as disk:
+            yield disk
+    except pytest.skip.Exception:
+        yield None
+
+
 def fill(disk: Path, leave: int = 0) -> None:
     """Until there is room for `leave` bytes; by a file that can be removed again."""
     path = disk / BALLAST

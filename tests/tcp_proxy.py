@@ -26,13 +26,22 @@ class TcpProxy:
         self.mode: Mode = "pass"
         # Sees what the client sends before it goes on; may change the mode.
         self.watch: Callable[[bytes], None] = lambda data: None
+        # For each new connection, what becomes of the server's answers on their way.
+        self.answers: Callable[[], Callable[[bytes], bytes]] = lambda: bytes
 
     @property
     def url(self) -> str:
         assert self._server is not None
         port = self._server.sockets[0].getsockname()[1]
-        credentials = self._parts.netloc.rpartition("@")[0]
-        return self._parts._replace(netloc=f"{credentials}@127.0.0.1:{port}").geturl()
+        credentials, at, _ = self._parts.netloc.rpartition("@")
+        return self._parts._replace(netloc=f"{credentials}{at}127.0.0.1:{port}").geturl()
+
+    def lead_to(self, url: str) -> None:
+        """New connections go there from now on."""
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        self._target = (parts.hostname, parts.port)
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -77,8 +86,8 @@ class TcpProxy:
         self._pairs.add(pair)
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._pump(reader, downstream, from_client=True))
-                tasks.create_task(self._pump(upstream, writer, from_client=False))
+                tasks.create_task(self._pump(reader, downstream, bytes, from_client=True))
+                tasks.create_task(self._pump(upstream, writer, self.answers(), from_client=False))
         except* OSError:
             pass
         finally:
@@ -86,13 +95,18 @@ class TcpProxy:
             downstream.transport.abort()
 
     async def _pump(
-        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, from_client: bool
+        self,
+        source: asyncio.StreamReader,
+        target: asyncio.StreamWriter,
+        change: Callable[[bytes], bytes],
+        *,
+        from_client: bool,
     ) -> None:
         while data := await source.read(65536):
             if from_client:
                 self.watch(data)
             if target in self._lost or self.mode == "black_hole" or (self.mode == "mute" and not from_client):
                 continue
-            target.write(data)
+            target.write(change(data))
             await target.drain()
         raise ConnectionResetError  # one side has ended: end the other too

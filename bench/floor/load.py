@@ -46,7 +46,13 @@ class Floor(Protocol):
 
 async def drive(floor: Floor, task: Task) -> Figures:
     try:
-        return await (_edit(floor, task) if task.work == "hot" else _step(floor, task))
+        match task.work:
+            case "hot":
+                return await _edit(floor, task)
+            case "script":
+                return await _script(floor, task)
+            case _:
+                return await _step(floor, task)
     finally:
         await floor.close()
 
@@ -72,6 +78,24 @@ async def _step(floor: Floor, task: Task) -> Figures:
 
     await write(task.at_once)
     return await stopwatch.time(side_by_side(task.at_once, write), task.at_once * laps)
+
+
+async def _script(floor: Floor, task: Task) -> Figures:
+    """So many agents, each begun and ended by a commit on a chat of its own."""
+    fillings = of_a_step(task.engine)
+    chats = [id_of(number) for number in range(task.each)]
+    await floor.create(chats)
+    stopwatch = Stopwatch(task)
+    waiting = iter(chats)
+
+    async def write(_: int) -> None:
+        for chat in waiting:
+            stopwatch.lap(chat)
+            for version in range(1, COMMITS_OF_A_STEP + 1):
+                await floor.commit(Commit(chat, version, fillings[version - 1]))
+            stopwatch.end(chat)
+
+    return await stopwatch.time(side_by_side(task.at_once, write), task.each)
 
 
 async def _edit(floor: Floor, task: Task) -> Figures:

@@ -9,6 +9,7 @@ from bench.task import Task
 from holdfast.bus.interface import Bus
 from holdfast.bus.memory import MemoryBus
 from holdfast.bus.postgres import PostgresBus
+from holdfast.cli.serving import settle
 from holdfast.core.events import Hint
 from holdfast.store.interface import Store
 from holdfast.store.open import open_store
@@ -30,6 +31,7 @@ async def opened(
 
     async with bus:
         store = await open_store(url, data=data or Path(task.database), publish=publish)
+        settle()
         try:
             yield store, bus
         finally:

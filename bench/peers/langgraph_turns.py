@@ -39,7 +39,7 @@ async def add(a: int, b: int) -> str:
 
 async def run(task: Task) -> Figures:
     stopwatch = Stopwatch(task)
-    async with _saver(task) as saver:
+    async with saver_of(task) as saver:
         graph = _graph(task, stopwatch, saver)
         count = task.at_once * task.each
         seeded = [await _seed(graph, task.history) for _ in range(count)] if task.history else []
@@ -114,7 +114,7 @@ def _scripted(messages: list[AnyMessage], steps: int) -> AIMessage:
 
 
 @asynccontextmanager
-async def _saver(task: Task) -> AsyncGenerator[BaseCheckpointSaver]:
+async def saver_of(task: Task) -> AsyncGenerator[BaseCheckpointSaver]:
     if task.engine == "sqlite":
         async with aiosqlite.connect(Path(task.database) / "langgraph.db") as connection:
             saver = AsyncSqliteSaver(connection)

@@ -30,6 +30,8 @@ async def a_chat_and_all(admin: Client) -> Ids:
     await admin.until_settled(chat["id"])
     messages = await admin.messages(chat["id"])
     agent = await admin.post("agents", {"name": "mine"})
+    script = "meta = {'name': 'x', 'description': 'y'}\nreturn 1"
+    run = await admin.post("workflow-runs", {"script": script, "language": "python"})
     me = await admin.get("session")
     token = await admin.post("tokens", {"name": "spare", "scopes": ["chats:read"]})
     return Ids(
@@ -39,6 +41,7 @@ async def a_chat_and_all(admin: Client) -> Ids:
         item_id=messages[0]["id"],
         span_id="turn-1",
         agent_id=agent.json["id"],
+        run_id=run.json["id"],
         user_id=me.json["user"]["id"],
         token_id=token.json["token"]["id"],
         name="nothing",

@@ -9,7 +9,11 @@ import pytest
 from litestar.routes import ASGIRoute, WebSocketRoute
 
 from holdfast.api.app import litestar_app
+from holdfast.core.grants import Grant
+from holdfast.core.ids import CallId, ChatId, GrantId, UserId
+from holdfast.store import grants
 from tests.api.serving import Client, Serving, config_for, serving
+from tests.api.test_files import upload
 
 # What each role is answered. `own`: it is the caller's. 404 and 403 as they are; 401: no credential.
 # Rows: anon, own, other user, admin (of somebody else's thing), suspended, a token that may only read.
@@ -43,6 +47,8 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "POST /chats/{chat_id}/tool-results": WRITE,
     "POST /chats/{chat_id}/calls/{call_id}/decision": WRITE,
     "GET /chats/{chat_id}/calls/{call_id}": READ,
+    "GET /chats/{chat_id}/approvals": READ,
+    "DELETE /chats/{chat_id}/approvals/{rule_id}": WRITE,
     "GET /chats/{chat_id}/feed": READ,
     "WS /chats/{chat_id}/feed/ws": READ,
     "GET /feed": OWN_LIST,
@@ -59,12 +65,25 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "DELETE /workspaces/{workspace_id}": WRITE,
     "GET /workspaces/{workspace_id}/files": READ,
     "GET /workspaces/{workspace_id}/diff": READ,
+    "POST /files": MAKE,
+    "GET /files/{file_id}": READ,
+    "GET /files/{file_id}/thumbnail": READ,
+    "GET /grants": OWN_LIST,
+    "DELETE /grants/{grant_id}": WRITE,
     "GET /agents": OWN_LIST,
     "POST /agents": MAKE,
     # Admins see to everybody's agents.
     "GET /agents/{agent_id}": (401, "A", 404, "A", 401, "A"),
     "PATCH /agents/{agent_id}": (401, "A", 404, "A", 401, 403),
     "DELETE /agents/{agent_id}": (401, "A", 404, "A", 401, 403),
+    "GET /workflows": OWN_LIST,
+    "GET /workflows/{name}": OWN_LIST,
+    "GET /workflow-runs": OWN_LIST,
+    "POST /workflow-runs": MAKE,
+    "GET /workflow-runs/{run_id}": READ,
+    "POST /workflow-runs/{run_id}/cancel": WRITE,
+    "GET /workflow-runs/{run_id}/feed": READ,
+    "WS /workflow-runs/{run_id}/feed/ws": READ,
     "GET /providers": ADMIN,
     "PUT /providers/{name}": ADMIN,
     "DELETE /providers/{name}": ADMIN,
@@ -92,6 +111,7 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /metrics": ADMIN,
 }
 PUBLIC = {"POST /session"}
+SCRIPT = "meta = {'name': 'x', 'description': 'y'}\nreturn 1"
 BODIES: dict[str, object] = {
     "POST /chats": {"content": "say: hi"},
     "PATCH /chats/{chat_id}": {"title": "x"},
@@ -104,6 +124,7 @@ BODIES: dict[str, object] = {
     "POST /workspaces": {"name": "w", "path": "/nowhere"},
     "POST /agents": {"name": "fresh"},
     "PATCH /agents/{agent_id}": {"description": "x"},
+    "POST /workflow-runs": {"script": SCRIPT, "language": "python"},
     "PUT /providers/{name}": {"kind": "demo"},
     "PUT /model-configs/{name}": {"provider": "demo", "model": "demo"},
     "POST /users": {"name": "newcomer"},
@@ -147,8 +168,9 @@ class Cast:
         self.clients["key"] = server.client(narrowed.json["secret"])
         self.ids["token_id"] = narrowed.json["token"]["id"]
         self.ids["user_id"] = (await own.get("session")).json["user"]["id"]
-        chat = await own.start_chat('call: todo {"items": []}\nsay: hi')
+        chat = await own.start_chat('call: todo {"items": []}\nsay: hi', tools={"todo": "ask"})
         self.ids["chat_id"] = chat["id"]
+        self.ids["rule_id"] = await self._rule(chat["id"])
         await own.until_settled(chat["id"])
         messages = await own.messages(chat["id"])
         self.ids["message_id"] = messages[0]["id"]
@@ -157,10 +179,38 @@ class Cast:
         self.ids["span_id"] = "turn-1"
         self.ids["name"] = "nothing"
         self.ids["workspace_id"] = await self._workspace()
+        self.ids["file_id"] = (await upload(own, b"text", "a.txt")).json["id"]
+        self.ids["grant_id"] = await self._grant(chat["id"])
         self.ids["agent_id"] = (await own.post("agents", {"name": "mine"})).json["id"]
+        run = await own.post("workflow-runs", {"script": SCRIPT, "language": "python"})
+        self.ids["run_id"] = run.json["id"]
         suspended = (await self.clients["sus"].get("session")).json["user"]["id"]
         await server.admin.patch(f"users/{suspended}", {"suspended": True})
         return self
+
+    async def _rule(self, chat_id: str) -> str:
+        """What a person said of a tool for the whole chat."""
+        own = self.clients["own"]
+        waiting = await own.until_status(chat_id, "requires_action")
+        call_id = waiting["action"]["calls"][0]["call_id"]
+        decision = {"decision": "approve", "scope": "chat"}
+        assert (await own.post(f"chats/{chat_id}/calls/{call_id}/decision", decision)).status == 202
+        return call_id
+
+    async def _grant(self, chat_id: str) -> str:
+        services, owner = self.server.parts.services, UserId(self.ids["user_id"])
+        now = services.clock.now()
+        new = Grant(
+            id=GrantId(services.ids.uuid7(now)),
+            chat_id=ChatId(chat_id),
+            call_id=CallId("asked"),
+            path="/nowhere",
+            kind="file",
+            reason="",
+            granted_by=owner,
+            granted_at=now,
+        )
+        return (await services.store.write(grants.add(new, owner))).id
 
     async def _workspace(self) -> str:
         root = self.server.data.parent / "code"
@@ -180,6 +230,8 @@ class Cast:
         body = BODIES.get(row)
         if path.endswith("/feed"):
             return await self._first_status(client, path)
+        if row == "POST /files":
+            return (await upload(client, b"text", "a.txt")).status
         return (await client.request(method, path[1:], body, headers=headers)).status
 
     async def _first_status(self, client: Client, path: str) -> int:
@@ -216,6 +268,7 @@ async def test_the_table(role: str, tmp_path: Path) -> None:
 def _last_what_destroys(row: str) -> tuple[int, str]:
     """What takes the caller's own things or credential away comes last."""
     order = [
+        "DELETE /chats/{chat_id}/approvals/{rule_id}",
         "DELETE /chats/{chat_id}",
         "DELETE /agents/{agent_id}",
         "DELETE /session",
@@ -245,7 +298,7 @@ async def test_without_a_credential_only_the_public_paths_answer(server: Serving
     """AC-01: at most six."""
     answered = [
         path
-        for path in ("/healthz", "/readyz", "/", "/login", "/assets/sign-in.js", "/chats/x")
+        for path in ("/healthz", "/readyz", "/", "/login", "/settings", "/chats/x")
         if (await server.nobody.get(path)).status == 200
     ]
     assert len(answered) == 6

@@ -189,6 +189,46 @@ async def test_compaction(admin: Client) -> None:
     assert any(message["compaction"] for message in shown)
 
 
+async def test_a_trace_has_pages_like_every_list(admin: Client) -> None:
+    chat = await admin.start_chat('call: todo {"items": []}\ncall: todo {"items": []}\nsay: hi')
+    await admin.until_settled(chat["id"])
+    await admin.post(f"chats/{chat['id']}/messages", {"content": "say: again"})
+    await admin.until_settled(chat["id"])
+    path = f"chats/{chat['id']}/trace"
+    whole = (await admin.get(f"{path}?limit=200")).json
+    assert whole["next_cursor"] is None
+    for query in ("", "&kind=model_call", "&turn=1"):
+        wanted = (await admin.get(f"{path}?limit=200{query}")).json["items"]
+        for limit in (1, 2, 3, 7):
+            seen: list[str] = []
+            cursor = ""
+            while True:
+                page = (await admin.get(f"{path}?limit={limit}{query}{cursor}")).json
+                assert len(page["items"]) <= limit
+                seen += [span["id"] for span in page["items"]]
+                if page["next_cursor"] is None:
+                    break
+                cursor = f"&cursor={page['next_cursor']}"
+            assert seen == [span["id"] for span in wanted], (query, limit)
+    for bad in ("x", "1", "1.", "-1.0", "1.0.0", "9999999999.0"):
+        assert (await admin.get(f"{path}?cursor={bad}")).status == 422
+    assert (await admin.get(f"{path}?turn=1&cursor=2.0")).status == 422
+
+
+async def test_short_lists_have_pages_too(admin: Client) -> None:
+    everything = (await admin.get("tools?limit=200")).json["items"]
+    names: list[str] = []
+    cursor = ""
+    while True:
+        page = (await admin.get(f"tools?limit=7{cursor}")).json
+        names += [tool["name"] for tool in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = f"&cursor={page['next_cursor']}"
+    assert names == [tool["name"] for tool in everything]
+    assert (await admin.get("tools?cursor=nothing")).status == 422
+
+
 async def test_trace_usage_and_calls(admin: Client) -> None:
     chat = await admin.start_chat('call: todo {"items": [{"text": "tea"}]}\nsay: done')
     await admin.until_settled(chat["id"])

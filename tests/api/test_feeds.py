@@ -3,17 +3,22 @@ are told, and how each ends."""
 
 import asyncio
 import socket
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.api.serving import Client, Serving, config_for, serving
+from tests.api.serving import PATIENCE_SECONDS, Client, Serving, config_for, serving
 from tests.api.watching import Speaks, Watcher, watching
 from tests.feed.client import eventually
 
 SLOW = "pace: 0.05\nsay slowly: " + " ".join(f"word{number}" for number in range(40))
 ENDLESS = "pace: 0.1\nsay slowly: " + "on and on " * 5000
+UPGRADE = (
+    "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+)
 both = pytest.mark.parametrize("speaks", ["sse", "websocket"])
 
 
@@ -263,9 +268,41 @@ def _open_and_do_not_read(server: Serving, path: str) -> socket.socket:
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     opened.connect((host, int(port)))
     opened.sendall(
-        f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {server.admin.token}\r\n\r\n".encode()
+        f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {server.admin.token}\r\n"
+        f"{UPGRADE if path.endswith('/ws') else ''}\r\n".encode()
     )
     return opened
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("path", ["feed", "feed/ws"])
+async def test_who_does_not_read_does_not_hold_the_end(tmp_path: Path, path: str) -> None:
+    """Its connection is dropped with what it holds, and the client hears of it."""
+    async with serving(config_for(tmp_path / "data")) as server:
+        admin, hub = server.admin, server.parts.services.hub
+        chat = await admin.start_chat("say: " + "lorem ipsum " * 80_000)
+        await admin.until_settled(chat["id"])
+        silent = [_open_and_do_not_read(server, f"/api/v1/chats/{chat['id']}/{path}") for _ in range(5)]
+        await eventually(lambda: hub.watchers == 5)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await hub.close()
+        await eventually(lambda: hub.watchers == 0)
+    for one in silent:
+        assert await asyncio.to_thread(_is_dropped, one)
+
+
+def _is_dropped(opened: socket.socket) -> bool:
+    """Whether it comes to an end, of whatever kind."""
+    with opened:
+        opened.settimeout(PATIENCE_SECONDS)
+        try:
+            while opened.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+        except TimeoutError:
+            return False
+        return True
 
 
 async def test_there_is_a_limit_on_feeds(server: Serving) -> None:

@@ -1,10 +1,11 @@
-"""HEAD of public things, and the document in two forms."""
+"""HEAD of public things, the methods of a path, and the document in two forms."""
 
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from tests.api.operations import a_chat_and_all, operations
 from tests.api.serving import Client, Serving, config_for, serving
 
 
@@ -22,6 +23,19 @@ async def test_other_methods_are_refused_as_problems(admin: Client) -> None:
     answer = await admin.put("chats", {})
     assert (answer.status, answer.code) == (405, "method_not_allowed")
     assert "GET" in answer.headers["Allow"]
+
+
+async def test_options_tell_every_method_of_a_path(admin: Client) -> None:
+    ids = await a_chat_and_all(admin)
+    by_path: dict[str, set[str]] = {}
+    for method, path, _ in operations(ids):
+        by_path.setdefault(path, {"OPTIONS"}).add(method)
+    assert len(by_path) > 30
+    for path, methods in by_path.items():
+        answer = await admin.request("OPTIONS", path)
+        assert (answer.status, answer.body) == (204, b""), path
+        more = {"HEAD"} if path in ("/healthz", "/readyz") else set[str]()
+        assert set(answer.headers["Allow"].split(", ")) == methods | more, path
 
 
 async def test_a_page_says_once_how_it_is_encoded(admin: Client) -> None:

@@ -26,7 +26,7 @@ from tests.api.serving import Serving, config_for, serving
 COMMITTED = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
 METHODS = ("get", "post", "put", "patch", "delete")
 # Answers without an end.
-FEEDS = ("chat_feed", "list_feed")
+FEEDS = ("chat_feed", "list_feed", "run_feed")
 EXAMPLES = 12
 
 
@@ -49,6 +49,19 @@ def test_it_has_every_route() -> None:
 
 def test_it_is_the_one_that_is_committed() -> None:
     assert json.loads(COMMITTED.read_text()) == json.loads(json.dumps(document())), "run make docs"
+
+
+def test_every_list_has_pages() -> None:
+    # The nearest files are a look-up, and workflows are files of a directory: both come as they are.
+    whole = {"look_up_files", "list_workflows"}
+    lists = 0
+    for path, method, operation in _operations(document()):
+        schema = operation["responses"].get("200", {}).get("content", {}).get("application/json", {})
+        if method == "get" and schema.get("schema", {}).get("$ref", "").endswith("Page"):
+            names = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"}
+            assert names >= {"limit", "cursor"} or operation["operationId"] in whole, path
+            lists += 1
+    assert lists > 10
 
 
 def test_every_operation_says_what_it_does_under_a_name_of_its_own() -> None:

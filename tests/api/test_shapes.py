@@ -1,9 +1,16 @@
 """Answers have the shape that was promised, also where something moved meanwhile."""
 
+from pathlib import Path
+
 import aiohttp
 import pytest
+from msgspec.structs import replace
 
-from tests.api.serving import Client, Serving
+from holdfast.api.app import document
+from holdfast.providers.configs import ModelConfig, ProviderConfig
+from tests.api.serving import Client, Serving, config_for, serving
+from tests.providers.replies import Call, Reply, Think, say
+from tests.providers.server import ProviderServer
 
 CLIENT_TOOLS = [
     {"name": name, "description": "x", "input_schema": {"type": "object"}} for name in ("first", "second")
@@ -60,3 +67,35 @@ async def test_a_socket_refuses_what_the_other_feed_refuses(server: Serving) -> 
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await server.session.ws_connect(url, params={"tail": tail}, headers=headers)
         assert refused.value.status == 422
+
+
+async def test_what_only_the_provider_is_given_back_is_shown_nowhere(tmp_path: Path) -> None:
+    """Signatures and encrypted blocks: kept, sent back, and of no use to anybody else."""
+    async with ProviderServer() as provider:
+        config = replace(
+            config_for(tmp_path / "data"),
+            providers=(
+                ProviderConfig(
+                    name="local",
+                    kind="anthropic",
+                    base_url=provider.base_url("anthropic"),
+                    api_key="sk-ant-test",
+                ),
+            ),
+            models=(ModelConfig(name="default", provider="local", model="claude-test"),),
+        )
+        provider.queue(Reply(content=(Think("Hm."), Call("todo", {"items": []}))), say("Done."))
+        async with serving(config) as server:
+            chat = await server.admin.start_chat("Think")
+            await server.admin.until_settled(chat["id"])
+            path = f"chats/{chat['id']}"
+            messages = await server.admin.messages(chat["id"], "visibility=all&removed=true")
+            assert [part["type"] for part in messages[1]["parts"]] == ["reasoning", "tool_call"]
+            shown = [
+                (await server.admin.get(f"{path}/{place}")).body
+                for place in ("messages", f"messages/{messages[1]['id']}", "export", "trace")
+            ]
+            assert all(b"Done." in body or b"Hm." in body for body in shown)
+            assert not any(b"provider_data" in body or b"signature" in body for body in shown)
+        assert provider.refusals == []
+        assert "provider_data" not in str(document())

@@ -2,9 +2,12 @@
 
 import asyncio
 import stat
+from pathlib import Path
 from typing import Any
 
-from tests.api.serving import Serving
+from msgspec.structs import replace
+
+from tests.api.serving import Serving, config_for, serving
 
 
 async def test_the_first_start(server: Serving) -> None:
@@ -44,6 +47,36 @@ async def test_guessing_is_slowed_down(server: Serving) -> None:
     limited = await server.nobody.post("session", {"token": "hf_x"})
     assert limited.code == "rate_limited"
     assert 0 < int(limited.headers["Retry-After"]) <= 61
+
+
+async def test_guessing_through_a_proxy_is_counted_by_who_guesses(tmp_path: Path) -> None:
+    config = config_for(tmp_path / "data")
+    config = replace(config, server=replace(config.server, proxies=("127.0.0.1", "10.0.0.0/8")))
+    async with serving(config) as server:
+
+        async def guess(forwarded: str) -> int:
+            answer = await server.nobody.post(
+                "session", {"token": "hf_x"}, headers={"X-Forwarded-For": forwarded}
+            )
+            return answer.status
+
+        # What a client wrote itself stands before what our proxies wrote.
+        for n in range(10):
+            assert await guess(f"198.51.100.{n}, 203.0.113.7, 10.1.2.3") == 401
+        assert await guess("192.0.2.1, 203.0.113.7") == 429
+        assert await guess("203.0.113.8") == 401
+
+
+async def test_nobody_but_a_proxy_is_believed(server: Serving) -> None:
+    statuses = [
+        (
+            await server.nobody.post(
+                "session", {"token": "hf_x"}, headers={"X-Forwarded-For": f"203.0.113.{n}"}
+            )
+        ).status
+        for n in range(11)
+    ]
+    assert statuses == [401] * 10 + [429]
 
 
 async def test_members_are_made_by_admins(server: Serving) -> None:

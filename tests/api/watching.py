@@ -16,6 +16,14 @@ Speaks = Literal["sse", "websocket"]
 Event = tuple[str, str | None, dict[str, Any]]
 
 
+class FeedRefused(AssertionError):
+    """No feed was begun."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(f"{status} {text[:500]}")
+        self.status = status
+
+
 class Watcher(FeedClient):
     """Follows one feed. `path` as in the API: `chats/{id}/feed` or `feed`."""
 
@@ -69,7 +77,8 @@ class Watcher(FeedClient):
         async with self._who.session.get(
             self._url(), headers=self._headers | resume, timeout=aiohttp.ClientTimeout(total=None)
         ) as response:
-            assert response.status == 200, (response.status, await response.text())
+            if response.status != 200:
+                raise FeedRefused(response.status, await response.text())
             assert response.headers["Content-Type"].startswith("text/event-stream")
             async for event in sse_events(response.content):
                 yield event

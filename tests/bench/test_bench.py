@@ -14,11 +14,11 @@ from bench import machine
 from bench.__main__ import run
 from bench.cases import Entry, Scale
 from bench.floor import sqlite as floor
-from bench.ours import transitions
+from bench.ours import searching, transitions
 from bench.report import Report, to_json, to_table
 from bench.results import Line, lines
 from bench.rounds import Measured
-from bench.task import Figures, Task
+from bench.task import Figures, Task, Work
 from bench.workloads import store
 
 ROOT = Path(__file__).parents[2]
@@ -87,3 +87,10 @@ def test_the_lock_covers_the_peers() -> None:
     assert len(re.findall(r"^\S+==", text, re.MULTILINE)) == len(
         re.findall(r"\\\n    --hash.*(?<!\\)\n", text)
     )
+
+
+@pytest.mark.parametrize("work", ["search", "search_alone"])
+async def test_searches_are_measured(tmp_path: Path, work: Work) -> None:
+    task = Task(work=work, engine="sqlite", database=str(tmp_path / "one"), at_once=1, each=5, files=300)
+    assert (await searching.run(task)).count == 5
+    assert (tmp_path / "tree-300" / "package_000" / "part_00").is_dir()

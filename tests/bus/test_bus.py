@@ -1,4 +1,5 @@
-"""What every bus must do, whichever it is; across processes is in test_postgres_bus.py."""
+"""What every bus must do, whichever it is; across processes is in test_postgres_bus.py and
+test_redis_bus.py."""
 
 import asyncio
 import time
@@ -11,18 +12,28 @@ from holdfast.bus.interface import Bus
 from holdfast.bus.listener import Listener
 from holdfast.bus.memory import MemoryBus
 from holdfast.bus.postgres import PostgresBus
-from holdfast.core.events import BusEvent, LiveParts, Repeat, Reread, Skipped
+from holdfast.bus.redis import RedisBus
+from holdfast.core.events import BusEvent, Configured, LiveParts, Repeat, Reread, Skipped
 from tests.bus.events import CHAT, EPISODE, OTHER, OWNER, STRANGER, chat, hint, parts
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.heavy)])
+@pytest.fixture(
+    params=[
+        "memory",
+        pytest.param("postgres", marks=pytest.mark.heavy),
+        pytest.param("redis", marks=pytest.mark.heavy),
+    ]
+)
 async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
-    if request.param == "memory":
-        async with MemoryBus() as memory:
-            yield memory
-    else:
-        async with PostgresBus(request.getfixturevalue("postgres_url")) as postgres:
-            yield postgres
+    match request.param:
+        case "postgres":
+            made = PostgresBus(request.getfixturevalue("postgres_url"))
+        case "redis":
+            made = RedisBus(request.getfixturevalue("redis_url"))
+        case _:
+            made = MemoryBus()
+    async with made:
+        yield made
 
 
 def taken(listener: Listener) -> list[BusEvent]:
@@ -64,6 +75,14 @@ async def test_each_is_told_of_what_it_listens_to(bus: Bus) -> None:
         assert taken(of_owner) == [ours]
         assert taken(of_all) == [ours, theirs, live, skipped]
         assert taken(of_all_quiet) == [ours, theirs]
+
+
+async def test_settings_are_a_matter_of_their_own(bus: Bus) -> None:
+    async with bus.listen_for_settings() as of_settings, bus.listen() as of_all:
+        bus.publish(hint(1))
+        bus.publish(Configured())
+        assert taken(of_settings) == [Configured()]
+        assert taken(of_all) == [hint(1)]
 
 
 async def test_nobody_can_listen_to_a_chat_and_an_owner_at_once(bus: Bus) -> None:

@@ -130,32 +130,65 @@ async def test_many_hints_are_joined_and_the_rate_is_bounded(buses: Buses) -> No
     assert there.counters.notifications_received <= 100 * seconds + 1
 
 
-async def test_without_another_replica_nothing_is_sent(postgres_url: str) -> None:
-    lonely = True
+async def test_without_another_replica_nothing_is_sent_but_a_greeting(postgres_url: str) -> None:
+    heard: list[str] = []
+
+    def hear(_connection: object, _pid: int, _channel: str, payload: object) -> None:
+        heard.append(str(payload).partition(":")[2])
+
+    outside = await asyncpg.connect(postgres_url)
+    try:
+        await outside.add_listener(CHANNEL, hear)
+        async with (
+            PostgresBus(postgres_url, peers=lambda: False, heartbeat_seconds=0.1) as here,
+            here.listen() as ours,
+        ):
+            here.publish(parts(1, "unsent"))
+            here.publish(hint(1))
+            assert await next_of(ours) == parts(1, "unsent")
+            assert await next_of(ours) == hint(1)
+            await asyncio.sleep(0.5)
+            assert here.counters.notifications_sent == 0
+        await outside.execute("SELECT 1")
+        assert heard == ["[]"]
+    finally:
+        await outside.close()
+
+
+async def test_who_was_heard_is_told_everything(postgres_url: str) -> None:
+    """Neither is known by a row, as when both were started this moment: the greeting is enough, both ways."""
     async with (
-        PostgresBus(postgres_url, peers=lambda: not lonely) as here,
-        PostgresBus(postgres_url) as there,
+        PostgresBus(postgres_url, peers=lambda: False) as here,
+        PostgresBus(postgres_url, peers=lambda: False) as there,
         here.listen() as ours,
         there.listen() as theirs,
     ):
-        here.publish(parts(1, "unsent"))
-        here.publish(hint(1))
-        assert await next_of(ours) == parts(1, "unsent")
-        assert await next_of(ours) == hint(1)
-        await asyncio.sleep(0.2)
-        assert theirs.get_nowait() is None
-        assert here.counters.notifications_sent == 0
-        lonely = False
-        here.publish(parts(2, "sent"))
-        assert await next_of(theirs) == parts(2, "sent")
-        # Whoever was heard lives, even if nothing else says so yet.
-        lonely = True
+        await _until_heard(here, there)
+        here.publish(parts(1, "a"))
+        assert await next_of(theirs) == parts(1, "a")
         there.publish(Repeat(chat_id=CHAT, episode=EPISODE, first=1))
-        assert await next_of(ours) == parts(2, "sent")
+        assert await next_of(ours) == parts(1, "a")
         assert await next_of(ours) == Repeat(chat_id=CHAT, episode=EPISODE, first=1)
-        here.publish(parts(1, "again"))
-        assert await next_of(theirs) == Repeat(chat_id=CHAT, episode=EPISODE, first=1)
-        assert await next_of(theirs) == parts(1, "again")
+
+
+async def test_who_has_no_row_says_that_it_is_there(postgres_url: str) -> None:
+    """A replica that only answers requests sends nothing while it is watched, and is told all the same."""
+    async with (
+        PostgresBus(postgres_url, peers=lambda: False) as here,
+        PostgresBus(postgres_url, announces=True, heartbeat_seconds=0.05) as there,
+    ):
+        await _until_heard(here, there)
+        before = here.counters.notifications_received
+        async with asyncio.timeout(60):
+            while here.counters.notifications_received < before + 5:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert there.counters.notifications_sent == 0
+
+
+async def _until_heard(*buses: PostgresBus) -> None:
+    async with asyncio.timeout(60):
+        while not all(bus.counters.notifications_received for bus in buses):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 async def test_somebody_elses_notifications_do_no_harm(buses: Buses, postgres_url: str) -> None:

@@ -24,6 +24,11 @@ NAMED = [
     "attach",
     "trace",
     "export",
+    "workflow list",
+    "workflow run",
+    "workflow show",
+    "workflow resume",
+    "workflow cancel",
     "user",
     "token",
     "provider",
@@ -42,6 +47,9 @@ READING = [
     "db check",
     "doctor",
     "run",
+    "workflow list",
+    "workflow run",
+    "workflow show",
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.config.load import Flags, load
+from holdfast.config.load import Flags, check_tools, load
 from holdfast.config.places import FILE_NAME
 from holdfast.config.sections import NAMED_SECTIONS, SECTIONS, Config, ToolChoice
 from holdfast.config.values import keys_of
@@ -131,7 +131,7 @@ def test_data_follows_xdg_unless_it_is_chosen(loading: Loading, tmp_path: Path) 
 # What is taken
 
 
-LISTS = ("hosts", "roots")
+LISTS = ("hosts", "proxies", "roots")
 
 
 def _other(name: str, key: str) -> object:
@@ -139,6 +139,7 @@ def _other(name: str, key: str) -> object:
     special = {
         "host": "localhost",
         "hosts": ["a.example", "b.example"],
+        "proxies": ["127.0.0.1", "10.0.0.0/8"],
         "roots": ["/a", "/b"],
         "approval": "deny",
         "on_uncertain": "ask",
@@ -146,7 +147,8 @@ def _other(name: str, key: str) -> object:
         "enabled": False,
         "model": "m",
         "data": "/d",
-        "url": f"{name}:x",
+        "check": "make test",
+        "url": "redis://h" if name == "bus" else f"{name}:x",
         "lease_seconds": 20,
         "memory_mib": 64,
     }
@@ -263,7 +265,7 @@ def test_secrets_are_read_from_where_they_are_said_to_be(loading: Loading, tmp_p
         ("[sever]\nport = 1", "[sever]"),
         ("[sever]\nport = 1", "did you mean server?"),
         ("[server]\nprot = 1", "[server] has no key prot; did you mean port?"),
-        ("[server]\nxyz = 1", "there is data, host, hosts, port, secret_key."),
+        ("[server]\nxyz = 1", "there is data, host, hosts, port, proxies, secret_key."),
         ("[tools]\naproval = 'ask'", "[tools] has no key aproval; did you mean approval?"),
         ("[tools.execute]\naproval = 'ask'", "[tools.execute] has no key aproval; did you mean approval?"),
         ("[providers.x]\nkind = 'openai'\nbase_ulr = 'x'", "did you mean base_url?"),
@@ -341,15 +343,34 @@ def test_variables_of_others_are_left_alone(loading: Loading) -> None:
     assert loading(**others) == loading()
 
 
-def test_a_tool_that_is_nearly_one_is_a_mistake_and_one_to_come_is_not(
-    loading: Loading, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("loading")
+@pytest.mark.parametrize(
+    "name, hint", [("exeucte", "did you mean execute"), ("zzz", "there is execute, read_file")]
+)
+def test_a_tool_that_is_not_there_is_a_mistake(name: str, hint: str, tmp_path: Path) -> None:
     file = tmp_path / "work" / FILE_NAME
-    file.write_text("[tools.exeucte]\napproval = 'ask'\n")
-    with pytest.raises(BadConfig, match="did you mean execute"):
-        load(Flags(), {}, tools=("execute", "read_file"))
-    file.write_text("[tools.github_search]\napproval = 'ask'\n")
-    assert "github_search" in load(Flags(), {}, tools=("execute", "read_file")).tools.named
+    file.write_text(f"[tools.{name}]\napproval = 'ask'\n")
+    with pytest.raises(BadConfig, match=f"no tool {name} .*{hint}"):
+        check_tools(load(Flags(), {}), ("execute", "read_file"))
+    file.write_text("[tools.execute]\napproval = 'ask'\n")
+    check_tools(load(Flags(), {}), ("execute", "read_file"))
+
+
+@pytest.mark.parametrize("proxy", ["example.com", "10.0.0.1/8", "*", "10.0.0.0/64"])
+def test_proxies_are_addresses(loading: Loading, proxy: str) -> None:
+    assert "addresses or networks" in refused(loading, HOLDFAST_SERVER_PROXIES=proxy)
+
+
+@pytest.mark.parametrize("url", ["redis://h", "rediss://u:p@h:6380/2", "unix:///run/redis.sock", ""])
+def test_the_bus_is_empty_or_a_redis(loading: Loading, url: str) -> None:
+    assert loading(HOLDFAST_BUS_URL=url).bus.url.reveal() == url
+
+
+def test_another_bus_is_refused_and_its_password_not_told(loading: Loading) -> None:
+    text = refused(loading, HOLDFAST_BUS_URL="amqp://me:hunter2@h")
+    assert "HOLDFAST_BUS_URL" in text
+    assert "redis://host" in text
+    assert "hunter2" not in text
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.com", "[::]"])

@@ -58,6 +58,10 @@ def of(kind: Any) -> st.SearchStrategy[Any]:
         return st.one_of([of(argument) for argument in arguments])
     if origin is tuple and arguments[1:] == (...,):
         return st.lists(of(arguments[0]), max_size=3).map(tuple)
+    if origin is dict:
+        return st.dictionaries(of(arguments[0]), of(arguments[1]), max_size=3)
+    if origin is tuple:
+        return st.tuples(*(of(argument) for argument in arguments))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return st.builds(kind, **{field.name: of(field.type) for field in msgspec.structs.fields(kind)})
     raise TypeError(f"there is no strategy for {kind}")

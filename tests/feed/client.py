@@ -39,7 +39,7 @@ class Client:
         self.spans: dict[str, Json] = {}
         self.state: dict[str, Json] = {}
         self.names: list[str] = []
-        self.connections = 0
+        self.connections: int = 0
         self.cuts = 0
         self.changed = asyncio.Event()
         self.complaint: BaseException | None = None

@@ -249,9 +249,19 @@ def newest(asked: Asked) -> tuple[str, int]:
 
 
 def _text_of(content: Any) -> str:
+    """What the person said, without notices of ours, such as a workspace's instructions, that stand beside
+    it."""
     if isinstance(content, str):
-        return content
-    return "\n".join(block["text"] for block in content if block.get("type") == "text")
+        texts = [content]
+    else:
+        texts = [block["text"] for block in content if block.get("type") == "text"]
+    return "\n".join(said for text in texts if (said := _without_notice(text)))
+
+
+def _without_notice(text: str) -> str:
+    while text.startswith("[notice: "):
+        text = text.partition("]\n")[2].lstrip("\n")
+    return text
 
 
 async def _serve(port: int, log: Path | None, delay_seconds: float) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import structs
 
+from holdfast.core.runs import Language
 from holdfast.core.shapes import Json
 from holdfast.scripts.engines.messages import AgentCall, Call, CallError
-from holdfast.scripts.meta import Language
 from tests.scripts.host import QUICK, Ran, echo, last
 
 

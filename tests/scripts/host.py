@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from holdfast.core.runs import Language
 from holdfast.core.shapes import Json
 from holdfast.scripts.engines.limits import Limits
 from holdfast.scripts.engines.messages import (
@@ -26,7 +27,6 @@ from holdfast.scripts.engines.messages import (
     WorkflowCall,
 )
 from holdfast.scripts.engines.sandbox import Sandbox
-from holdfast.scripts.meta import Language
 from holdfast.scripts.source import Script, read_script
 
 META = {

@@ -9,8 +9,8 @@ import pytest
 from holdfast.core.shapes import Json
 from holdfast.scripts.discovery import Workflow, discover, places
 from holdfast.scripts.engines.messages import AgentCall, Call, CallError
-from holdfast.scripts.schema import Shape, check_answer_schema
 from holdfast.scripts.source import Script
+from holdfast.tools.schema import Shape, check_answer_schema
 from tests.scripts.answers import absent, fitting, obliging
 from tests.scripts.host import Answers, Ran, run_script
 

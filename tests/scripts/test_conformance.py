@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.scripts.meta import Language
+from holdfast.core.runs import Language
 from tests.scripts.conformance import RULES, Rule
 from tests.scripts.host import run_script
 

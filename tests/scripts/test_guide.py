@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.core.runs import Language
 from holdfast.scripts.engines.options import ALIASES, NAMES
-from holdfast.scripts.meta import Language
 from holdfast.scripts.names import WORDS
 from tests.scripts.answers import obliging
 from tests.scripts.host import run_script

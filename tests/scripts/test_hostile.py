@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.errors import BadScript
+from holdfast.core.runs import Language
 from holdfast.scripts.engines.limits import Limits
 from holdfast.scripts.engines.messages import Failed
 from holdfast.scripts.engines.sandbox import Sandbox
-from holdfast.scripts.meta import Language
 from holdfast.scripts.source import read_script
 from tests.scripts import hostile_js, hostile_py
 from tests.scripts.host import META, drive, start_of

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.errors import Contradiction
+from holdfast.core.runs import Language
 from holdfast.core.shapes import Json
 from holdfast.scripts.engines.messages import (
     AgentCall,
@@ -29,7 +30,6 @@ from holdfast.scripts.journal import (
     lend,
     unawaited,
 )
-from holdfast.scripts.meta import Language
 from holdfast.scripts.source import read_script
 from tests.scripts.durable import Crash, Ledger, run
 from tests.scripts.host import META

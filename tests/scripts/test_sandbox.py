@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from holdfast.core.runs import Language
 from holdfast.scripts.engines.limits import Limits
 from holdfast.scripts.engines.messages import Answer, Call, Done, Failed, Waiting
 from holdfast.scripts.engines.sandbox import Sandbox, command_line
 from holdfast.scripts.engines.wall import wall
-from holdfast.scripts.meta import Language
 from holdfast.scripts.source import read_script
 from tests.scripts.host import META, QUICK, drive, run_script, start_of
 from tests.scripts.test_hostile import gone

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.errors import BadScript
-from holdfast.scripts.meta import Language, Meta, PlannedPhase
+from holdfast.core.runs import Language
+from holdfast.scripts.meta import Meta, PlannedPhase
 from holdfast.scripts.source import Script, read_script
 
 JS = "export const meta = {name: 'n', description: 'd'}\n"

@@ -5,16 +5,19 @@ from typing import Any
 
 import pytest
 
+from holdfast.chats.change import Refusal
 from holdfast.chats.commands import Create, Send
 from holdfast.core.chats import Settings
+from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import ChatId
-from holdfast.store import chats
-from holdfast.store.interface import Applied, Once, Replayed
+from holdfast.store import chats, choices
+from holdfast.store.interface import Applied, OnceOf, Replayed
+from holdfast.store.query import Query, Rows, query
 from holdfast.store.sweep import sweep
 from tests.store.world import World, fresh_id, text
 
 
-def once(world: World, key: str = "k", fingerprint: str = "f", **more: Any) -> Once:
+def once(world: World, key: str = "k", fingerprint: str = "f", **more: Any) -> OnceOf[Any]:
     def respond(applied: Applied) -> tuple[int, bytes]:
         answer = applied.change.answer
         return 201, b"\x00\xff" + (answer.id if answer else "none").encode()
@@ -28,7 +31,7 @@ def once(world: World, key: str = "k", fingerprint: str = "f", **more: Any) -> O
         "respond": respond,
         **more,
     }
-    return Once(**values)
+    return OnceOf(**values)
 
 
 async def test_the_same_request_is_answered_from_memory(world: World) -> None:
@@ -119,3 +122,75 @@ async def test_a_day_later_it_is_forgotten(world: World) -> None:
     world.clock.advance(25 * 3600)
     await sweep(world.store)
     await world.do(view.chat.id, send, once=once(world, fingerprint="g"))
+
+
+# What is no transition
+
+
+def of_settings(world: World, fingerprint: str = "f") -> OnceOf[Settings]:
+    def respond(chosen: Settings) -> tuple[int, bytes]:
+        return 200, chosen.title.encode()
+
+    return once(world, method="PATCH", fingerprint=fingerprint, respond=respond)
+
+
+def of_text(text: str) -> tuple[int, bytes]:
+    return 201, text.encode()
+
+
+async def test_choices_are_made_once_under_a_key(world: World) -> None:
+    view = await world.idle()
+    choose = world.store.update_settings_once
+    first = await choose(view.chat.id, of_settings(world), title="Mine", labels=("a", "b"))
+    assert isinstance(first, Settings)
+    assert (first.title, first.labels) == ("Mine", ("a", "b"))
+    await world.store.update_settings(view.chat.id, title="Later", labels=("b", "c"))
+    world.hints.clear()
+    assert await choose(view.chat.id, of_settings(world), title="Mine") == Replayed(200, b"Mine")
+    refusal = await choose(view.chat.id, of_settings(world, "other"), title="Mine")
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "idempotency_mismatch"
+    now = await world.store.read(choices.settings(view.chat.id))
+    assert now is not None
+    assert (now.title, now.labels) == ("Later", ("b", "c"))
+    assert world.hints == []
+
+
+async def test_a_choice_that_changes_nothing_is_remembered_and_one_of_no_chat_is_not(world: World) -> None:
+    view = await world.idle()
+    await world.store.update_settings(view.chat.id, title="Mine")
+    assert isinstance(
+        await world.store.update_settings_once(view.chat.id, of_settings(world), title="Mine"), Settings
+    )
+    assert await world.store.update_settings_once(view.chat.id, of_settings(world)) == Replayed(200, b"Mine")
+    nobody: OnceOf[Settings] = once(world, key="other")
+    for _ in range(2):
+        assert await world.store.update_settings_once(ChatId(fresh_id()), nobody, title="x") is None
+
+
+async def test_twins_of_a_write_are_answered_alike(world: World) -> None:
+    def put(name: str) -> Query[str]:
+        args = (fresh_id(), name)
+        return query(
+            "INSERT INTO workers (id, name, started_at, expires_at) VALUES ($1, $2, 0, 0) RETURNING id",
+            *args,
+            read=lambda rows: str(rows[0][0]),
+        )
+
+    key = once(world, respond=of_text)
+    answers = await asyncio.gather(*(world.store.write_once(put("twin"), key) for _ in range(8)))
+    made = [answer for answer in answers if isinstance(answer, str)]
+    assert len(made) == 1
+    assert {answer.body for answer in answers if isinstance(answer, Replayed)} == {made[0].encode()}
+    count = query("SELECT count(*) FROM workers WHERE name = 'twin'", read=lambda rows: int(rows[0][0]))
+    assert await world.store.read(count) == 1
+
+
+async def test_a_write_that_raises_leaves_its_key_free(world: World) -> None:
+    def refuse(_: Rows) -> str:
+        raise InvalidInput("no")
+
+    key = once(world, respond=of_text)
+    with pytest.raises(InvalidInput):
+        await world.store.write_once(query("SELECT 1", read=refuse), key)
+    assert await world.store.write_once(query("SELECT 1", read=lambda _: "yes"), key) == "yes"

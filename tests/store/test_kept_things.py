@@ -1,5 +1,8 @@
 """Named agents, stored providers and models, preferences, audit: read back as written on both engines."""
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -8,7 +11,7 @@ from holdfast.core.errors import InvalidInput, NotFound, WrongState
 from holdfast.core.ids import AuditId, NamedAgentId
 from holdfast.store import audit, named_agents, preferences, provider_configs, users
 from holdfast.store.provider_configs import Put
-from holdfast.store.query import joined
+from holdfast.store.query import Query, joined
 from tests.store.test_users import person
 from tests.store.world import World, fresh_id
 
@@ -38,6 +41,11 @@ def agent(world: World, owner: User, name: str, **more: object) -> NamedAgent:
 # Named agents
 
 
+def changed(before: NamedAgent, **changes: Any) -> Query[NamedAgent]:
+    later = before.updated_at + timedelta(seconds=1)
+    return named_agents.change(before.id, before.owner_id, changes, later)
+
+
 async def test_an_agent_is_found_by_who_may_use_it(world: World) -> None:
     anna, ben = await somebody(world, "anna"), await somebody(world, "ben")
     hers = agent(world, anna, "reviewer", tools=("read_file", "grep"), model="big", effort="high")
@@ -45,7 +53,7 @@ async def test_an_agent_is_found_by_who_may_use_it(world: World) -> None:
     assert await world.store.read(named_agents.agent(hers.id, anna.id)) == hers
     assert await world.store.read(named_agents.agent(hers.id, ben.id)) is None
     assert await world.store.read(named_agents.named("reviewer", ben.id)) is None
-    published = await world.store.write(named_agents.replace(replace(hers, published=True)))
+    published = await world.store.write(changed(hers, published=True))
     assert published.published is True
     assert await world.store.read(named_agents.agent(hers.id, ben.id)) == published
     assert await world.store.read(named_agents.named("reviewer", ben.id)) == published
@@ -63,7 +71,7 @@ async def test_only_its_owner_changes_an_agent(world: World) -> None:
     anna, ben = await somebody(world, "anna"), await somebody(world, "ben")
     hers = await world.store.write(named_agents.create(agent(world, anna, "a", published=True)))
     with pytest.raises(NotFound):
-        await world.store.write(named_agents.replace(replace(hers, owner_id=ben.id, name="mine")))
+        await world.store.write(changed(replace(hers, owner_id=ben.id), name="mine"))
     await world.store.write(named_agents.delete(hers.id, ben.id))
     assert await world.store.read(named_agents.agent(hers.id, anna.id)) == hers
     await world.store.write(named_agents.delete(hers.id, anna.id))
@@ -77,9 +85,14 @@ async def test_an_owner_has_one_agent_of_a_name(world: World) -> None:
     with pytest.raises(WrongState, match="named a"):
         await world.store.write(named_agents.create(agent(world, anna, "a")))
     with pytest.raises(WrongState, match="named a"):
-        await world.store.write(named_agents.replace(replace(second, name="a")))
+        await world.store.write(changed(second, name="a"))
+    # What stays is nobody else's, and what another chose meanwhile stays too.
+    await world.store.write(changed(second, description="one"))
+    both = await world.store.write(changed(second, tools=("grep",)))
+    assert (both.name, both.description, both.tools) == ("b", "one", ("grep",))
+    assert both.updated_at > second.updated_at
     assert await world.store.read(named_agents.page(anna.id)) == tuple(
-        sorted((first, second), key=lambda each: each.id)
+        sorted((first, both), key=lambda each: each.id)
     )
 
 

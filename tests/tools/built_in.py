@@ -3,17 +3,26 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
+from holdfast.scripts.runs.tool import workflow_tool
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import Tool
 
 _nothing = cast(Any, None)
 
-BUILT_IN: tuple[Tool, ...] = built_in(
-    workspaces=_nothing,
-    seen=_nothing,
-    processes=_nothing,
-    limits=_nothing,
-    family=cast(Any, SimpleNamespace(store=None)),
-    clock=_nothing,
-    ripgrep=None,
+_family = cast(Any, SimpleNamespace(store=None))
+
+BUILT_IN: tuple[Tool, ...] = (
+    *built_in(
+        workspaces=_nothing,
+        seen=_nothing,
+        processes=_nothing,
+        limits=_nothing,
+        family=_family,
+        files=_nothing,
+        store=_nothing,
+        ids=_nothing,
+        clock=_nothing,
+        ripgrep=None,
+    ),
+    workflow_tool(_nothing, _family),
 )

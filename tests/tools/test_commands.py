@@ -39,11 +39,18 @@ class Bench:
         made = command_tools(found.processes, OneWorkspace(found.workspace), SystemClock(), found.limits)
         self.tools = {tool.name: tool for tool in made}
 
-    async def call(self, name: str, chat_id: ChatId = CHAT, **given: Any) -> Answer:
+    async def call(
+        self, name: str, chat_id: ChatId = CHAT, *, seconds: float | None = None, **given: Any
+    ) -> Answer:
         tool = self.tools[name]
         assert tool.run is not None
         context = Context(
-            chat_id=chat_id, owner_id=UserId("o"), workspace_id=None, call_id=CallId("c"), run=1
+            chat_id=chat_id,
+            owner_id=UserId("o"),
+            workspace_id=None,
+            call_id=CallId("c"),
+            run=1,
+            seconds=seconds,
         )
         answer = tool.run(context, tool.parse(given))
         assert not isinstance(answer, Answer)
@@ -125,6 +132,14 @@ async def test_a_timeout_is_never_success(bench: Bench) -> None:
     assert output["output"].startswith("so far\n")
     assert "did not end within 1 s" in output["note"]
     assert sleeping(mark) == []
+
+
+@pytest.mark.parametrize("asked", [{}, {"timeout_seconds": 600}])
+async def test_what_was_configured_is_never_exceeded(bench: Bench, asked: dict[str, Any]) -> None:
+    answer = await bench.call("execute", command="sleep 600", seconds=0.2, **asked)
+    output: Any = answer.output
+    assert output["status"] == "timed_out"
+    assert "did not end within 0.2 s" in output["note"]
 
 
 async def test_a_cancelled_call_ends_its_tree_and_says_what_it_had(bench: Bench) -> None:
@@ -257,7 +272,8 @@ async def test_one_that_fails_at_once_is_told_of_at_once(bench: Bench) -> None:
 async def test_another_chats_process_does_not_exist(bench: Bench) -> None:
     started = await bench.output("execute", command="sleep 1000", background=True)
     process_id = started["process_id"]
-    for name, given in {"process_output": {}, "process_signal": {"signal": "SIGKILL"}}.items():
+    calls: dict[str, dict[str, Any]] = {"process_output": {}, "process_signal": {"signal": "SIGKILL"}}
+    for name, given in calls.items():
         with pytest.raises(ToolError, match="There is no process"):
             await bench.call(name, chat_id=OTHER, process_id=process_id, **given)
     listed: Any = (await bench.call("process_list", chat_id=OTHER)).output

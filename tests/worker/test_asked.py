@@ -1,6 +1,7 @@
 """The calls of an answer, judged before any runs. Pure: no engine."""
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.chats.commands import NewCall
 from holdfast.core.chats import ClientTool
@@ -134,6 +135,17 @@ def test_a_denied_tool_says_by_which_rule() -> None:
     assert call.approval.rule == "write = deny"
 
 
+@pytest.mark.parametrize(
+    "name, given",
+    [("ask_user", QUESTION), ("propose_plan", {"plan": "First, ..."}), ("open_tab", {"url": "x"})],
+)
+def test_a_denied_tool_is_denied_whatever_its_kind(name: str, given: Json) -> None:
+    for rules in (Rules(per_tool={name: "deny"}), Rules(default="deny"), Rules(said_here={name: False})):
+        (call,) = new_calls([asked(name, given)], TOOLS, replace(PERMITTED, rules=rules), NOW)
+        assert (call.outcome, call.waits_for) == ("denied", None)
+        assert call.approval is not None
+
+
 def test_a_tool_that_must_be_approved() -> None:
     for name in ("look", "fetch", "shell"):
         call = only(asked(name))
@@ -171,6 +183,9 @@ def test_asking_when_uncertain() -> None:
     permitted = Permitted(rules=Rules(), client_tools={}, client_tool_seconds=5.0, on_uncertain="ask")
     (call,) = new_calls([asked("write")], TOOLS, permitted, NOW)
     assert (call.effect, call.on_uncertain) == ("unsafe", "ask")
+    by_name = replace(permitted, uncertain_tools={"write": "tell"})
+    told, other = new_calls([asked("write", {}, "c1"), asked("tidy", {}, "c2")], TOOLS, by_name, NOW)
+    assert (told.on_uncertain, other.on_uncertain) == ("tell", "ask")
 
 
 def test_as_many_calls_as_a_step_may_have() -> None:

@@ -148,6 +148,15 @@ async def test_a_tool_that_takes_too_long(engine: Engine, tools: Toolbox) -> Non
     assert tools.cancelled == ["x"]
 
 
+async def test_how_long_a_tool_may_take_can_be_set(engine: Engine, tools: Toolbox) -> None:
+    engine.start(WorkerSettings(tool_seconds={"patient": 0.02, "block": 0.03}))
+    result = await only_result(engine, 'call: patient {"name": "x"}\nsay: Well.')
+    assert str(result.output).startswith("patient did not end within 0.02 s")
+    result = await only_result(engine, "call: block\nsay: Well.")
+    assert str(result.output).startswith("block did not end within 0.03 s")
+    assert tools.contexts == [] or tools.contexts[0].seconds == 0.02
+
+
 async def test_a_thread_that_takes_too_long_is_left_behind(engine: Engine) -> None:
     engine.start()
     result = await only_result(engine, "call: slow_block\nsay: Well.")

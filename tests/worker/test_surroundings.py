@@ -1,8 +1,20 @@
 """What a workspace says: its instructions once for each workspace, its check after every step that wrote."""
 
+from typing_extensions import override
+
 from holdfast.chats.commands import Compact
+from holdfast.core.checks import Checked, CheckResult
+from holdfast.core.clock import SystemClock
+from holdfast.core.errors import TryAgain
 from holdfast.core.ids import ChatId, WorkspaceId
 from holdfast.core.parts import Notice
+from holdfast.core.spans import Span
+from holdfast.feed.cursor import Position
+from holdfast.feed.limits import PageSize
+from holdfast.feed.reading import reading
+from holdfast.feed.watch import tell
+from holdfast.store.traces import traced
+from holdfast.telemetry.spans import spans
 from holdfast.worker.run import Where
 from tests.providers.replies import call, say
 from tests.worker.engine import Engine, said_to_model
@@ -14,19 +26,31 @@ OTHER = WorkspaceId("019df000-0000-7000-8000-0000000000a2")
 class Told:
     """Counts how often it was asked."""
 
-    def __init__(self, texts: dict[WorkspaceId | None, str], complaints: list[str] | None = None) -> None:
+    def __init__(self, texts: dict[WorkspaceId | None, str], checks: list[Checked] | None = None) -> None:
         self.texts = texts
         self.asked: list[WorkspaceId | None] = []
         self.checked: list[WorkspaceId | None] = []
-        self.complaints = complaints or []
+        self.checks = checks or []
 
     async def instructions(self, where: Where) -> str | None:
         self.asked.append(where.workspace_id)
         return self.texts.get(where.workspace_id)
 
-    async def complaint(self, where: Where) -> str | None:
+    async def check(self, where: Where) -> Checked | None:
         self.checked.append(where.workspace_id)
-        return self.complaints.pop(0) if self.complaints else None
+        return self.checks.pop(0) if self.checks else None
+
+
+def checked(result: CheckResult, output: str = "") -> Checked:
+    now = SystemClock().now()
+    return Checked(
+        command="make check",
+        result=result,
+        exit_code=0 if result == "passed" else 2,
+        output=output,
+        started_at=now,
+        finished_at=now,
+    )
 
 
 async def notices(engine: Engine, chat: ChatId) -> list[str]:
@@ -49,6 +73,21 @@ async def test_they_are_committed_once(engine: Engine) -> None:
     assert told.asked == [WORKSPACE]
     assert all("Use tabs." in said_to_model(asked) for asked in engine.asked)
     assert engine.server.refusals == []
+
+
+async def test_a_database_that_is_away_for_a_moment_fails_no_turn(engine: Engine) -> None:
+    class Away(Told):
+        @override
+        async def instructions(self, where: Where) -> str | None:
+            told = await super().instructions(where)
+            if len(self.asked) < 3:
+                raise TryAgain("All connections to the database are in use.", 0.01)
+            return told
+
+    engine.start(surroundings=Away({WORKSPACE: "Use tabs."}))
+    chat = await engine.create("say: One.", workspace_id=WORKSPACE)
+    await engine.idle(chat)
+    assert await notices(engine, chat) == ["Use tabs."]
 
 
 async def test_none_leave_a_marker(engine: Engine) -> None:
@@ -91,12 +130,49 @@ async def test_a_summary_does_not_swallow_them(engine: Engine) -> None:
 
 
 async def test_what_a_check_finds_wrong_is_told_before_the_next_step(engine: Engine) -> None:
-    told = Told({}, complaints=["make check failed: tabs"])
+    told = Told({}, checks=[checked("failed", "tabs in line 3")])
     engine.start(surroundings=told)
     engine.server.queue(call("save"), call("look"), say("Done."))
     chat = await engine.create("Save it.", workspace_id=WORKSPACE)
     await engine.idle(chat)
     assert told.checked == [WORKSPACE]
-    assert "make check failed: tabs" in said_to_model(engine.asked[1])
-    assert "make check failed: tabs" not in said_to_model(engine.asked[0])
+    assert "tabs in line 3" in said_to_model(engine.asked[1])
+    assert "tabs in line 3" not in said_to_model(engine.asked[0])
     assert engine.server.refusals == []
+
+
+async def test_a_check_that_passed_is_shown_to_people_alone(engine: Engine) -> None:
+    engine.start(surroundings=Told({}, checks=[checked("passed")]))
+    engine.server.queue(call("save"), say("Done."))
+    chat = await engine.create("Save it.", workspace_id=WORKSPACE)
+    await engine.idle(chat)
+    (shown,) = [
+        part for message in await engine.history(chat) for part in message.parts if isinstance(part, Notice)
+    ]
+    assert (shown.code, "passed" in shown.text) == ("check", True)
+    assert "make check" not in said_to_model(engine.asked[-1])
+
+
+async def test_a_check_is_a_span_of_its_turn(engine_everywhere: Engine) -> None:
+    engine = engine_everywhere
+    engine.start(surroundings=Told({}, checks=[checked("failed", "tabs"), checked("passed")]))
+    engine.server.queue(call("save"), call("save"), say("Done."))
+    chat = await engine.create("Save it.", workspace_id=WORKSPACE)
+    await engine.idle(chat)
+    rows = await engine.store.read(traced(chat, 1, 1))
+    found = spans(chat, rows.turns, rows.steps, rows.calls, rows.messages)
+    checks = [span for span in found if span.kind == "check"]
+    assert [(span.name, span.outcome, span.parent_id) for span in checks] == [
+        ("make check", "failed", "turn-1"),
+        ("make check", "passed", "turn-1"),
+    ]
+    assert len({span.id for span in found}) == len(found)
+    # A watcher that comes now is told of both, one that knew the first only of the second.
+    size = PageSize(messages=100, bytes=10**6, spans=100)
+    first_revision = int(checks[0].id.rsplit("-", 1)[1])
+    for position, expected in ((Position(), 2), (Position(spans=first_revision + 1), 1)):
+        read = await engine.store.read(reading(chat, [position], size))
+        assert read is not None
+        told = tell(position, read[0], read[1][0])
+        events = [event.payload for event in told.events if event.name == "span"]
+        assert sum(isinstance(span, Span) and span.kind == "check" for span in events) == expected

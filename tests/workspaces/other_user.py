@@ -8,7 +8,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from tests.workspaces.rows import ROWS
+from tests.workspaces.rows import APART, ROWS
 from tests.workspaces.stage import Stage
 
 NOBODY = 65534
@@ -23,7 +23,7 @@ def main() -> None:
     os.setuid(NOBODY)
     os.umask(0o022)
     ended: dict[str, str] = {}
-    for row in ROWS:
+    for row in (*ROWS, *APART):
         directory = base / row.__name__
         directory.mkdir()
         try:

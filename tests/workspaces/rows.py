@@ -415,6 +415,34 @@ ROWS: tuple[Row, ...] = (
 )
 
 
+# Each in a process of its own: the alarm that ends a pattern ends whoever looks.
+EVIL = (
+    "(a+)+$",
+    "(.*)*x",
+    "([ab]|a){1,400}c[abc]{1,400}d",
+    "(a?){900}(b?){900}(c?){900}d",
+    "(?i)(a|b|ab)*c{500}",
+    r"(\pL{0,100}){3}x",
+    "a" * 1_000_000,
+    "|".join(f"word{n}" for n in range(100_000)),
+    "((a{0,100}){0,100}){0,100}",
+)
+
+
+def evil_patterns(stage: Stage) -> None:
+    """B-033: on 50 MB, every one is refused, found or given up within five seconds (four times that here:
+    other tests run beside this one)."""
+    (stage.inside / "large").write_text(("abcab" * 19 + "cba\n") * 500_000)
+    for pattern in EVIL:
+        begun = time.monotonic()
+        told = stage.grep_apart(pattern)
+        assert told in ("answered", "given up"), (pattern[:50], told)
+        assert time.monotonic() - begun < 20, pattern[:50]
+
+
+APART: tuple[Row, ...] = (evil_patterns,)
+
+
 def _refused_for_all(stage: Stage, path: str) -> None:
     for told in _refusals(stage, path):
         assert SECRET not in told

@@ -1,6 +1,7 @@
 """A workspace with something outside of it that nobody may reach, and the calls of a chat in it."""
 
 import os
+import signal
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +51,20 @@ class Stage:
 
     def glob(self, pattern: str, path: str = ".") -> list[str]:
         return self._search(Request(parts=self.root.parse(path), pattern=None, glob=pattern, limit=300))
+
+    def grep_apart(self, pattern: str) -> str:
+        """As the searching process does it, with its alarm; how that process ended. It is a fork of this one,
+        which must have no other threads: another user may not be able to start an interpreter."""
+        request = Request(parts=(), pattern=pattern, glob=None, limit=300)
+        child = os.fork()
+        if not child:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            with self.root.open() as tree:
+                for _ in answer(tree, request, lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)):
+                    pass
+            os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return {0: "answered", -signal.SIGALRM: "given up"}.get(code, f"ended with {code}")
 
     def _search(self, request: Request) -> list[str]:
         """In this process: what the searching process does, without starting it."""

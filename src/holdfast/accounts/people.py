@@ -15,9 +15,9 @@ from holdfast.core.errors import Forbidden, InvalidInput, NotFound
 from holdfast.core.ids import Ids, TokenId, UserId
 from holdfast.core.secret import Secret
 from holdfast.core.text import one_line
-from holdfast.store import tokens, users
+from holdfast.store import keys, tokens, users
 from holdfast.store.audit import audited
-from holdfast.store.interface import Store
+from holdfast.store.interface import OnceOf, Store
 
 # Nothing that a table, a log line or a terminal could take for something else.
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
@@ -37,8 +37,11 @@ class People:
 
     # --- users: for admins ---
 
-    async def create_user(self, by: Caller, name: str, role: Role = "member") -> User:
-        """Raises WrongState when the name is taken, InvalidInput when it cannot be one."""
+    async def create_user(
+        self, by: Caller, name: str, role: Role = "member", *, once: OnceOf[User] | None = None
+    ) -> User:
+        """Raises WrongState when the name is taken, InvalidInput when it cannot be one; Repeated when it was
+        done already under the key `once`."""
         _need_admin(by)
         new = User(
             id=UserId(self._new_id()),
@@ -48,7 +51,7 @@ class People:
             created_at=self._clock.now(),
         )
         entry = self._audit.entry(by, "user.create", f"user:{new.id}", name=new.name, role=role)
-        return await self._store.write(audited(users.create(new), entry))
+        return await keys.write(self._store, audited(users.create(new), entry), once)
 
     async def change_user(
         self,
@@ -71,22 +74,28 @@ class People:
         self._access.forget()
         return user
 
-    async def invite_user(self, by: Caller, user_id: UserId) -> Secret:
-        """A one-time token that signs this user in, for who is new or cannot get in."""
+    async def invite_user(self, by: Caller, user_id: UserId, *, once: OnceOf[Token] | None = None) -> Secret:
+        """A one-time token that signs this user in, for who is new or cannot get in. Raises Repeated."""
         _need_admin(by)
         if await self._store.read(users.user(user_id)) is None:
             raise NotFound("There is no such user.")
-        await self._audit.done(by, "user.invite", f"user:{user_id}")
-        return await self._sign_in.one_time(user_id)
+        entry = self._audit.entry(by, "user.invite", f"user:{user_id}")
+        return await self._sign_in.one_time(user_id, entry, once=once)
 
     # --- tokens: everybody's own ---
 
     async def create_token(
-        self, by: Caller, name: str, scopes: Sequence[Scope], *, expires_at: datetime | None = None
+        self,
+        by: Caller,
+        name: str,
+        scopes: Sequence[Scope],
+        *,
+        expires_at: datetime | None = None,
+        once: OnceOf[Token] | None = None,
     ) -> tuple[Token, Secret]:
         """An API token of the caller's own. Raises Forbidden for a caller who comes with a narrow token, or
         with a session given for one: otherwise whoever found one could make others that outlive it;
-        InvalidInput for scopes that the caller does not have."""
+        InvalidInput for scopes that the caller does not have; Repeated."""
         if by.narrow:
             raise Forbidden("Tokens are made by a person who signed in, or with a token that has all scopes.")
         name = one_line(name, _TOKEN_NAME_LIMIT)
@@ -113,7 +122,7 @@ class People:
             expires_at_micros=None if expires_at is None else to_micros(expires_at),
         )
         entry = self._audit.entry(by, "token.create", f"token:{token_id}", name=name, scopes=" ".join(wanted))
-        return await self._store.write(audited(create, entry)), secret
+        return await keys.write(self._store, audited(create, entry), once), secret
 
     async def revoke_token(self, by: Caller, token_id: TokenId) -> Token:
         """One's own or, as an admin, anybody's. Raises NotFound, and Forbidden for a narrow credential, which

@@ -8,14 +8,15 @@ from pathlib import Path
 from holdfast.accounts.access import Access
 from holdfast.accounts.private import read_private, replace_private
 from holdfast.accounts.tokens import hash_of, is_secret, new_secret
-from holdfast.core.accounts import SCOPES, Token, User
+from holdfast.core.accounts import SCOPES, AuditEntry, Token, User
 from holdfast.core.clock import Clock
 from holdfast.core.errors import CannotStart
 from holdfast.core.ids import Ids, TokenId, UserId
 from holdfast.core.secret import Secret
 from holdfast.core.text import one_line
-from holdfast.store import tokens, users
-from holdfast.store.interface import Store
+from holdfast.store import keys, tokens, users
+from holdfast.store.audit import audited
+from holdfast.store.interface import OnceOf, Store
 from holdfast.store.tokens import SECOND
 
 FIRST_ADMIN = "admin"
@@ -75,20 +76,21 @@ class SignIn:
         await asyncio.to_thread(replace_private, file, secret.reveal())
         return admin
 
-    async def one_time(self, user_id: UserId) -> Secret:
-        """A token that `exchange` takes once within ten minutes."""
+    async def one_time(
+        self, user_id: UserId, entry: AuditEntry | None = None, *, once: OnceOf[Token] | None = None
+    ) -> Secret:
+        """A token that `exchange` takes once within ten minutes. Raises keys.Repeated."""
         secret = new_secret()
-        await self._store.write(
-            tokens.create(
-                TokenId(self._new_id()),
-                user_id,
-                hash_of(secret.reveal()),
-                name="sign-in",
-                kind="one_time",
-                scopes=SCOPES,
-                lasts_micros=ONE_TIME_SECONDS * SECOND,
-            )
+        create = tokens.create(
+            TokenId(self._new_id()),
+            user_id,
+            hash_of(secret.reveal()),
+            name="sign-in",
+            kind="one_time",
+            scopes=SCOPES,
+            lasts_micros=ONE_TIME_SECONDS * SECOND,
         )
+        await keys.write(self._store, create if entry is None else audited(create, entry), once)
         return secret
 
     async def exchange(self, secret: str, name: str = "browser") -> Session | None:

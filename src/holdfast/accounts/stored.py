@@ -31,6 +31,8 @@ class Kept:
     providers: tuple[ProviderConfig, ...]
     models: tuple[ModelConfig, ...]
     unusable: tuple[str, ...] = ()
+    # Another one when anything was changed.
+    revision: object = None
 
 
 class Stored:
@@ -42,13 +44,20 @@ class Stored:
 
     async def read(self) -> Kept:
         """With the keys themselves, for the registry and nobody else."""
-        providers, models = await self._store.read(provider_configs.providers(), provider_configs.models())
+        providers, models, revision = await self._store.read(
+            provider_configs.providers(), provider_configs.models(), provider_configs.revisions()
+        )
         found = [*map(self._opened, providers), *map(_read_model, models)]
         return Kept(
             tuple(one for one in found if isinstance(one, ProviderConfig)),
             tuple(one for one in found if isinstance(one, ModelConfig)),
             tuple(one for one in found if isinstance(one, str)),
+            revision,
         )
+
+    async def revision(self) -> object:
+        """As `Kept` has it."""
+        return await self._store.read(provider_configs.revisions())
 
     def _opened(self, stored: StoredProvider) -> ProviderConfig | str:
         try:

@@ -7,12 +7,16 @@ import hashlib
 import re
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from holdfast.accounts.private import create_private, read_private
 from holdfast.core.errors import BadConfig, BadSecretKey
 from holdfast.core.secret import Secret
 from holdfast.store import provider_configs
 from holdfast.store.interface import Store
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY_FILE = "secret.key"
 _KEY_BYTES = 32
@@ -27,10 +31,7 @@ _LEAST_DIFFERENT = 16
 
 class Vault:
     def __init__(self, key: bytes, place: str) -> None:
-        # Imported only where it is used: most programs never open the vault.
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-        self._cipher = AESGCM(key)
+        self._key = key
         # Which key it was, told by a hash of it: a lost key is told from a key that was moved.
         self._head = _FORMAT + hashlib.sha256(b"holdfast secret key " + key).digest()[:8]
         # Where the key is, in words.
@@ -63,7 +64,7 @@ class Vault:
 
     def seal(self, key: str, *, name: str, base_url: str) -> bytes:
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        return self._head + nonce + self._cipher.encrypt(nonce, key.encode(), _bound_to(name, base_url))
+        return self._head + nonce + self._cipher().encrypt(nonce, key.encode(), _bound_to(name, base_url))
 
     def unseal(self, sealed: bytes, *, name: str, base_url: str) -> Secret | None:
         """None: it was sealed for another provider or address, or with another secret key, or damaged."""
@@ -73,9 +74,15 @@ class Vault:
             return None
         nonce, rest = sealed[len(self._head) :][:_NONCE_BYTES], sealed[len(self._head) + _NONCE_BYTES :]
         try:
-            return Secret(self._cipher.decrypt(nonce, rest, _bound_to(name, base_url)).decode())
+            return Secret(self._cipher().decrypt(nonce, rest, _bound_to(name, base_url)).decode())
         except (InvalidTag, ValueError):
             return None
+
+    def _cipher(self) -> "AESGCM":
+        """Imported only where it is used: where no key is stored, nothing is ever sealed."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        return AESGCM(self._key)
 
     def _knows(self, sealed: bytes) -> bool:
         return sealed.startswith(self._head)

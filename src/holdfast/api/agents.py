@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any
 
-from litestar import Router, delete, get, patch, post
+from litestar import Response, Router, delete, get, patch, post
 from litestar.params import JSONBody
 from msgspec import UNSET, Meta, UnsetType
-from msgspec.structs import replace
 
+from holdfast.api.bodies import JsonRequest
 from holdfast.api.checks import Effort, Instructions, ModelName, ToolName, check_model, check_tools
+from holdfast.api.commands import write
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, Services, With, needs
@@ -15,6 +16,7 @@ from holdfast.core.accounts import NamedAgent
 from holdfast.core.ids import NamedAgentId, is_uuid7
 from holdfast.core.shapes import Border
 from holdfast.store import named_agents
+from holdfast.store.query import joined
 
 Name = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")]
 Description = Annotated[str, Meta(max_length=2000)]
@@ -55,7 +57,9 @@ async def list_agents(
 
 
 @post("/agents", guards=[needs("chats:write")], status_code=201)
-async def create_agent(data: JSONBody[CreateAgent], services: With, caller: By) -> NamedAgent:
+async def create_agent(
+    request: JsonRequest, data: JSONBody[CreateAgent], services: With, caller: By
+) -> Response[NamedAgent]:
     check_model(services, data.model, data.effort)
     check_tools(services, data.tools)
     now = services.clock.now()
@@ -72,7 +76,8 @@ async def create_agent(data: JSONBody[CreateAgent], services: With, caller: By) 
         created_at=now,
         updated_at=now,
     )
-    return await services.store.write(named_agents.create(new))
+    create = named_agents.create(new)
+    return await write(services, caller, request, create, answer=lambda made: (201, made))
 
 
 @get("/agents/{agent_id:str}", guards=[needs("chats:read")])
@@ -82,19 +87,25 @@ async def read_agent(agent_id: InPath, services: With, caller: By) -> NamedAgent
 
 @patch("/agents/{agent_id:str}", guards=[needs("chats:write")])
 async def change_agent(
-    agent_id: InPath, data: JSONBody[ChangeAgent], services: With, caller: By
-) -> NamedAgent:
+    request: JsonRequest, agent_id: InPath, data: JSONBody[ChangeAgent], services: With, caller: By
+) -> Response[NamedAgent]:
     """Only its owner and admins may. Chats that run as it take the change with their next turn."""
-    before = await _changeable(services, caller, agent_id)
+    agent = await _changeable(services, caller, agent_id)
     changes: dict[str, Any] = {
         name: value for name in data.__struct_fields__ if (value := getattr(data, name)) is not UNSET
     }
-    after = replace(before, **changes, updated_at=services.clock.now())
-    if changes.get("model") or changes.get("effort"):
-        check_model(services, after.model, after.effort)
-    if "tools" in changes:
-        check_tools(services, after.tools)
-    return await services.store.write(named_agents.replace(after))
+    check_tools(services, changes.get("tools"))
+
+    def judge(after: NamedAgent) -> NamedAgent:
+        """As it is together with what stayed, in the same transaction."""
+        if changes.get("model") or changes.get("effort"):
+            check_model(services, after.model, after.effort)
+        return after
+
+    change = named_agents.change(agent.id, agent.owner_id, changes, services.clock.now())
+    return await write(
+        services, caller, request, joined(change, read=judge), answer=lambda after: (200, after)
+    )
 
 
 @delete("/agents/{agent_id:str}", guards=[needs("chats:write")], status_code=204)

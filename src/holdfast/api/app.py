@@ -7,6 +7,7 @@ from litestar.config.app import AppConfig
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.plugins import PluginProtocol
 from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import ASGIApp
@@ -15,10 +16,13 @@ from holdfast import __version__
 from holdfast.accounts.record import Audit
 from holdfast.api import (
     agents,
+    approvals,
     calls,
     chats,
     export,
     feeds,
+    files,
+    grants,
     health,
     messages,
     models,
@@ -26,18 +30,20 @@ from holdfast.api import (
     providers,
     queue,
     reference,
+    runs,
     session,
     settings,
     trace,
     usage,
     users,
+    workflows,
     workspaces,
 )
 from holdfast.api.bodies import MAX_BODY_BYTES, JsonRequest
-from holdfast.api.commands import repeated
 from holdfast.api.denials import Denials
+from holdfast.api.first import first, known_query, options
 from holdfast.api.gate import Gate
-from holdfast.api.openapi import Rendered, finished
+from holdfast.api.openapi import Described, finished
 from holdfast.api.problems import respond
 from holdfast.api.services import Services, provide_caller, provide_services
 
@@ -46,18 +52,33 @@ ROUTERS = (
     messages.router,
     queue.router,
     calls.router,
+    approvals.router,
     feeds.router,
     trace.router,
     usage.router,
     export.router,
     models.router,
     workspaces.router,
+    files.router,
+    grants.router,
     agents.router,
+    workflows.router,
+    runs.router,
     providers.router,
     session.router,
     users.router,
     settings.router,
     health.router,
+)
+
+DESCRIPTION = OpenAPIConfig(
+    title="Holdfast",
+    version=__version__,
+    description="Agents that run durably.",
+    create_examples=False,
+    use_handler_docstrings=True,
+    operation_id_creator=lambda handler, _method, _path: handler.handler_name,
+    render_plugins=[JsonRenderPlugin()],
 )
 
 # Not one address, but all that the machine has.
@@ -78,29 +99,22 @@ def litestar_app(services: Services | None) -> Litestar:
     """Without services it can be described, not called."""
     return App(
         route_handlers=[
-            Router("/api/v1", route_handlers=list(ROUTERS), before_request=repeated),
+            Router("/api/v1", route_handlers=list(ROUTERS), before_request=first, guards=[known_query]),
             health.open_router,
             reference.router,
             page.router,
         ],
-        state=State({"services": services}),
+        state=State({"services": services, "described": Described(document)}),
         dependencies={
             "services": Provide(provide_services, sync_to_thread=False),
             "caller": Provide(provide_caller, sync_to_thread=False),
         },
         exception_handlers={Exception: respond},
+        before_request=options,
         request_class=JsonRequest,
         request_max_body_size=MAX_BODY_BYTES,
-        openapi_config=OpenAPIConfig(
-            title="Holdfast",
-            version=__version__,
-            description="Agents that run durably.",
-            path="/api",
-            render_plugins=[Rendered(path="/openapi.json")],
-            create_examples=False,
-            use_handler_docstrings=True,
-            operation_id_creator=lambda handler, _method, _path: handler.handler_name,
-        ),
+        # One that serves is described by another: this takes time and memory, and few ask.
+        openapi_config=None if services is not None else DESCRIPTION,
         on_app_init=[_quiet],
     )
 

@@ -1,7 +1,9 @@
 """How often somebody may try to sign in: a handful of failures per address and a few dozen in all per
 minute. Successes cost nothing, so that nobody is locked out of what works."""
 
+import ipaddress
 from collections import deque
+from collections.abc import Iterable, Sequence
 
 WINDOW_SECONDS = 60.0
 FAILURES_PER_ADDRESS = 10
@@ -9,8 +11,27 @@ FAILURES_IN_ALL = 100
 
 
 class Attempts:
-    def __init__(self) -> None:
+    """`proxies` are addresses and networks whose word is taken for whom they pass on."""
+
+    def __init__(self, proxies: Iterable[str] = ()) -> None:
+        self._proxies = tuple(ipaddress.ip_network(proxy) for proxy in proxies)
         self._failures: deque[tuple[float, str]] = deque()
+
+    def counted_as(self, client: object, forwarded: Sequence[str]) -> str:
+        """Whom a request is from: the nearest that is no proxy of ours. What stands before it in the header
+        anybody may have written."""
+        address = str(getattr(client, "host", "") or "")
+        passed_on = [each.strip() for line in forwarded for each in line.split(",")]
+        while passed_on and self._is_proxy(address):
+            address = passed_on.pop()[:64]
+        return address
+
+    def _is_proxy(self, address: str) -> bool:
+        try:
+            known = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(known in proxy for proxy in self._proxies)
 
     def wait_seconds(self, address: str, now: float) -> float:
         """0: go ahead. Otherwise how long to wait."""

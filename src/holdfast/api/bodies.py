@@ -2,6 +2,8 @@
 could not carry."""
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
@@ -9,8 +11,7 @@ from litestar import Request
 from msgspec import Meta
 
 from holdfast.api.problems import Problem, invalid, of_decoding
-from holdfast.core.ids import FileId
-from holdfast.core.parts import Parts, Text
+from holdfast.core.parts import File, Parts, Text
 from holdfast.core.shapes import Border, Json, check_json, encode
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -55,16 +56,20 @@ class FileIn(Border, frozen=True, kw_only=True, tag="file", tag_field="type"):
 Content = str | Annotated[list[TextIn | FileIn], Meta(min_length=1, max_length=100)]
 
 
-def parts_of(content: Content) -> Parts:
-    """What a person wrote, as parts. Nothing to read is nothing to send."""
-    texts = [content] if isinstance(content, str) else []
+def parts_of(content: Content, files: Mapping[str, File] = MappingProxyType({})) -> Parts:
+    """What a person wrote, as parts. Nothing to read is nothing to send. `files` are those that the content
+    may name."""
+    parts: list[Text | File] = [Text(text=content)] if isinstance(content, str) else []
     for number, part in enumerate([] if isinstance(content, str) else content):
-        if isinstance(part, FileIn):
-            raise invalid(f"content.{number}.file_id", f"there is no file {FileId(part.file_id[:64])!r}")
-        texts.append(part.text)
-    if all(_INVISIBLE.fullmatch(text) for text in texts):
+        if isinstance(part, TextIn):
+            parts.append(Text(text=part.text))
+        elif (file := files.get(part.file_id)) is not None:
+            parts.append(file)
+        else:
+            raise invalid(f"content.{number}.file_id", f"there is no file {part.file_id[:64]!r}")
+    if all(isinstance(part, Text) and _INVISIBLE.fullmatch(part.text) for part in parts):
         raise invalid("content", "there is nothing to read in it")
-    return tuple(Text(text=text) for text in texts if text)
+    return tuple(part for part in parts if isinstance(part, File) or part.text)
 
 
 def checked_json(field: str, value: Json, *, most_bytes: int = MAX_BODY_BYTES) -> Json:

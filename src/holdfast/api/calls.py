@@ -6,6 +6,7 @@ from litestar import Response, Router, get, post
 from litestar.params import JSONBody
 from msgspec import Meta
 
+from holdfast.accounts.record import Audit
 from holdfast.api.bodies import JsonRequest, checked_json
 from holdfast.api.commands import command
 from holdfast.api.problems import Problem, not_found
@@ -54,7 +55,7 @@ async def submit_results(
 ) -> Response[Chat]:
     """Answer client tools, questions and plans; some or all of them. One that is answered already: 409."""
     chat = await own_chat(services, caller, chat_id)
-    _may_answer(caller)
+    may_answer(caller)
     results = tuple(
         CallResult(
             call_id=CallId(result.call_id),
@@ -84,7 +85,7 @@ async def decide_call(
 ) -> Response[Chat]:
     """Approve or deny a call; or say of one whose outcome is unknown: run it again, it was done, skip it."""
     chat = await own_chat(services, caller, chat_id)
-    _may_answer(caller)
+    may_answer(caller)
     if not is_call_id(call_id):
         raise not_found("call")
     decide = Decide(
@@ -98,9 +99,14 @@ async def decide_call(
     known = await services.store.read(calls.call(chat.id, decide.call_id))
     # The model may have been told already that nobody knows: then it is told this too.
     wanted = (None if known is None else said_later(known.call, decide)) or decide
-    return await command(
+    answer = await command(
         services, caller, request, chat.id, wanted, answer=lambda applied: (202, moved(chat, applied))
     )
+    if known is not None and data.scope == "chat" and data.decision in ("approve", "deny"):
+        audit = Audit(services.store, services.clock, services.ids)
+        action = f"approval.{data.decision}"
+        await audit.done(caller, action, f"chat:{chat.id}", tool=known.call.name, call_id=call_id)
+    return answer
 
 
 @get("/chats/{chat_id:str}/calls/{call_id:str}", guards=[needs("chats:read")])
@@ -119,7 +125,7 @@ async def read_call(chat_id: InPath, call_id: InPath, services: With, caller: By
     )
 
 
-def _may_answer(caller: By) -> None:
+def may_answer(caller: By) -> None:
     if not caller.may_approve:
         raise Problem("forbidden", "Only a person's credential may answer for a person.")
 

@@ -7,7 +7,7 @@ from litestar import Response, Router, delete, get, patch, post
 from litestar.params import FromQuery, JSONBody, QueryParameter
 from msgspec import UNSET, Meta, UnsetType
 
-from holdfast.api.bodies import Content, JsonRequest, parts_of
+from holdfast.api.bodies import Content, JsonRequest
 from holdfast.api.checks import (
     BudgetIn,
     ClientToolsIn,
@@ -25,11 +25,12 @@ from holdfast.api.checks import (
     find_agent,
     find_workspace,
 )
-from holdfast.api.commands import command
+from holdfast.api.commands import answered, command, once_of
+from holdfast.api.contents import said
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import invalid, not_found, refused
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
-from holdfast.api.shown import created, moved
+from holdfast.api.shown import chosen, created, moved
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import (
     Archive,
@@ -48,7 +49,7 @@ from holdfast.core.ids import ChatId, MessageId, RunId, is_uuid7
 from holdfast.core.shapes import Border
 from holdfast.core.text import one_line
 from holdfast.core.usage import Budget
-from holdfast.store import chats, choices, messages
+from holdfast.store import chats, choices, files, messages
 from holdfast.store.chats import Only
 from holdfast.store.interface import Applied, Choices
 
@@ -108,12 +109,14 @@ async def create_chat(
         tools=check_tools(services, data.tools, tuple(tool.name for tool in client_tools)),
     )
     chat_id = ChatId(services.ids.uuid7(services.clock.now()))
+    model = data.model or (None if agent is None else agent.model)
+    parts = await said(services, caller, chat_id, data.content, model)
     return await command(
         services,
         caller,
         request,
         chat_id,
-        Create(owner_id=caller.user.id, settings=settings, parts=parts_of(data.content)),
+        Create(owner_id=caller.user.id, settings=settings, parts=parts),
         answer=lambda applied: (201, created(applied, settings)),
     )
 
@@ -129,6 +132,7 @@ async def list_chats(
     run_id: FromQuery[str | None] = None,
     label: FromQuery[Label | None] = None,
     status: FromQuery[Status | None] = None,
+    pinned: FromQuery[bool | None] = None,
     q: Annotated[str | None, QueryParameter(max_length=1000, description="Words to find.")] = None,
 ) -> Page[Chat]:
     """The caller's chats, those last active first; with `q` those that have the words."""
@@ -141,6 +145,7 @@ async def list_chats(
         run_id=None if run_id is None else RunId(run_id),
         label=label,
         status=status,
+        pinned=pinned,
     )
     if q is not None and q.strip():
         found = await services.store.search(caller.user.id, q, only=only, limit=limit, cursor=cursor)
@@ -156,18 +161,41 @@ async def read_chat(chat_id: InPath, services: With, caller: By) -> Chat:
 
 
 @patch("/chats/{chat_id:str}", guards=[needs("chats:write")])
-async def change_chat(chat_id: InPath, data: JSONBody[ChangeChat], services: With, caller: By) -> Chat:
+async def change_chat(
+    request: JsonRequest, chat_id: InPath, data: JSONBody[ChangeChat], services: With, caller: By
+) -> Response[Chat]:
     """Change what was chosen for a chat. Archiving takes the whole family."""
     chat = await own_chat(services, caller, chat_id)
     new = _choices(services, data, chat)
     if data.archived is not UNSET and data.archived != chat.archived:
-        # Without the request's key: doing it twice is doing it once.
-        outcome = await services.store.transition(chat.id, Archive() if data.archived else Unarchive())
-        if isinstance(outcome, Refusal):
-            raise refused(outcome)
-    if new:
-        await services.store.update_settings(chat.id, **new)
-    return await own_chat(services, caller, chat_id)
+        move = Archive() if data.archived else Unarchive()
+        if not new:
+            return await command(
+                services, caller, request, chat.id, move, answer=lambda applied: (200, moved(chat, applied))
+            )
+        # Without the request's key, which goes with the choices: doing this twice is doing it once.
+        match await services.store.transition(chat.id, move):
+            case Refusal() as refusal:
+                raise refused(refusal)
+            case _:
+                chat = await own_chat(services, caller, chat_id)
+    return await _choose(request, services, caller, chat, new)
+
+
+async def _choose(
+    request: JsonRequest, services: Services, caller: By, chat: Chat, new: Choices
+) -> Response[Chat]:
+    def answer(settings: Settings) -> tuple[int, object]:
+        return 200, chosen(chat, settings)
+
+    once = await once_of(caller, request, answer)
+    if once is None:
+        outcome = await services.store.update_settings(chat.id, **new)
+    else:
+        outcome = await services.store.update_settings_once(chat.id, once, **new)
+    if outcome is None:
+        raise not_found("chat")
+    return answered(outcome, answer)
 
 
 def _choices(services: Services, data: ChangeChat, chat: Chat) -> Choices:
@@ -220,11 +248,13 @@ async def fork_chat(
         pinned=False,
         budget=budget_of(None, services),
     )
+    fork_id = ChatId(services.ids.uuid7(services.clock.now()))
+    await services.files.use(await services.store.read(files.used_in(chat.id)), fork_id)
     return await command(
         services,
         caller,
         request,
-        ChatId(services.ids.uuid7(services.clock.now())),
+        fork_id,
         Fork(
             owner_id=caller.user.id,
             source_id=chat.id,

@@ -1,9 +1,10 @@
-"""One way from a request to a transition: with its idempotency key if it has one, refusals as problems."""
+"""One way from a request to a transition, or to another write: with its idempotency key if it has one,
+refusals as problems."""
 
 import hashlib
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from litestar import Request, Response
 
@@ -16,13 +17,16 @@ from holdfast.chats.commands import Command
 from holdfast.core.ids import ChatId
 from holdfast.core.shapes import encode
 from holdfast.store import keys
-from holdfast.store.interface import Applied, Once, Replayed
+from holdfast.store.interface import Applied, OnceOf, Replayed
+from holdfast.store.query import Query
+
+T = TypeVar("T")
 
 KEY_HEADER = "Idempotency-Key"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 # The status and the body, from what was committed. It may be called again, and on another thread.
-Answer = Callable[[Applied], tuple[int, object]]
+Answer = Callable[[T], tuple[int, object]]
 
 
 async def command(
@@ -31,17 +35,30 @@ async def command(
     request: JsonRequest,
     chat_id: ChatId,
     *commands: Command,
-    answer: Answer,
+    answer: Answer[Applied],
 ) -> Response[Any]:
-    once = await _once(caller, request, answer)
-    outcome = await services.store.transition(chat_id, *commands, once=once)
+    once = await once_of(caller, request, answer)
+    return answered(await services.store.transition(chat_id, *commands, once=once), answer)
+
+
+async def write(
+    services: Services, caller: Caller, request: JsonRequest, query: Query[T], *, answer: Answer[T]
+) -> Response[Any]:
+    """What is no transition: it and its answer are kept together all the same."""
+    once = await once_of(caller, request, answer)
+    if once is None:
+        return answered(await services.store.write(query), answer)
+    return answered(await services.store.write_once(query, once), answer)
+
+
+def answered(outcome: T | Refusal | Replayed, answer: Answer[T]) -> Response[Any]:
     match outcome:
         case Refusal():
             raise refused(outcome)
         case Replayed():
             return json_response(outcome.status, outcome.body)
-        case Applied():
-            status, body = answer(outcome)
+        case done:
+            status, body = answer(done)
             return json_response(status, encode(body))
 
 
@@ -51,7 +68,7 @@ async def repeated(request: Request[Any, Any, Any]) -> Response[Any] | None:
     caller = request.scope["state"].get("caller")
     if not isinstance(caller, Caller) or request.method in ("GET", "OPTIONS"):
         return None
-    once = await _once(caller, request, lambda _: (0, None))
+    once: OnceOf[Any] | None = await once_of(caller, request, lambda _: (0, None))
     if once is None:
         return None
     services: Services = request.app.state["services"]
@@ -64,18 +81,19 @@ async def repeated(request: Request[Any, Any, Any]) -> Response[Any] | None:
             return None
 
 
-async def _once(caller: Caller, request: Request[Any, Any, Any], answer: Answer) -> Once | None:
+async def once_of(caller: Caller, request: Request[Any, Any, Any], answer: Answer[T]) -> OnceOf[T] | None:
+    """The key of a request; None: it has none, and happens as often as it is sent."""
     key = request.headers.get(KEY_HEADER)
     if key is None:
         return None
     if _KEY.fullmatch(key) is None:
         raise Problem("invalid_input", f"{KEY_HEADER} is 1 to 255 visible ASCII characters.")
 
-    def respond(applied: Applied) -> tuple[int, bytes]:
-        status, body = answer(applied)
+    def respond(done: T) -> tuple[int, bytes]:
+        status, body = answer(done)
         return status, encode(body)
 
-    return Once(
+    return OnceOf(
         user_id=caller.user.id,
         method=request.method,
         path=request.scope["path"],
@@ -86,5 +104,6 @@ async def _once(caller: Caller, request: Request[Any, Any, Any], answer: Answer)
 
 
 def json_response(status: int, body: bytes) -> Response[Any]:
+    media_type = "application/json" if status < 400 else "application/problem+json"
     # Nothing is not even null.
-    return Response(None if status == 204 else body, status_code=status, media_type="application/json")
+    return Response(None if status == 204 else body, status_code=status, media_type=media_type)

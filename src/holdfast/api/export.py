@@ -13,6 +13,7 @@ from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.core.chats import Chat
 from holdfast.core.ids import MessageId
 from holdfast.core.messages import Message
+from holdfast.feed.watch import shown
 from holdfast.store import messages
 
 PAGE = 100
@@ -53,7 +54,7 @@ async def _history(services: Services, chat: Chat, *, everything: bool) -> Async
             messages.page(chat.id, after=after, limit=PAGE, removed=everything, for_model=everything)
         )
         for message in page:
-            yield message
+            yield shown(message)
         if len(page) < PAGE:
             return
         after = page[-1].id

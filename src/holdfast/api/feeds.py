@@ -2,21 +2,25 @@
 (see `open_feeds`)."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Annotated, Any, cast
 
 from litestar import Response, Router, WebSocket, get, websocket
 from litestar.params import QueryParameter
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.accounts.access import Caller
 from holdfast.api.bodies import JsonRequest
+from holdfast.api.first import check_names
 from holdfast.api.gate import refuse
 from holdfast.api.problems import Problem, invalid, problem_of
-from holdfast.api.services import By, InPath, With, lacks, needs, own_chat
-from holdfast.core.errors import HoldfastError
+from holdfast.api.runs import own_run
+from holdfast.api.services import By, InPath, Services, With, lacks, needs, own_chat
+from holdfast.core.errors import HoldfastError, TryAgain
 from holdfast.feed import sse
 from holdfast.feed import websocket as socket_feed
 from holdfast.feed.connection import EXTENSION
+from holdfast.feed.watcher import Watcher
 
 MOST_AT_FIRST = 1000
 Tail = Annotated[
@@ -49,6 +53,7 @@ async def chat_feed(
 ) -> Streamed:
     """Everything that happens in a chat, as server-sent events: the history first, then live. A client that
     comes back with `Last-Event-ID` (or `cursor`) gets what it missed, once."""
+    check_open(services)
     chat = await own_chat(services, caller, chat_id)
     seen = request.headers.get("Last-Event-ID") or cursor
 
@@ -65,6 +70,7 @@ async def chat_feed(
 @get("/feed", guards=[needs("chats:read")], media_type="text/event-stream")
 async def list_feed(request: JsonRequest, services: With, caller: By, cursor: After = None) -> Streamed:
     """The caller's chat list as it changes: created, changed, removed, needs_you."""
+    check_open(services)
     seen = request.headers.get("Last-Event-ID") or cursor
 
     async def respond(scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,31 +83,81 @@ async def list_feed(request: JsonRequest, services: With, caller: By, cursor: Af
     return Streamed(respond)
 
 
+@get("/workflow-runs/{run_id:str}/feed", guards=[needs("chats:read")], media_type="text/event-stream")
+async def run_feed(
+    request: JsonRequest, run_id: InPath, services: With, caller: By, cursor: After = None
+) -> Streamed:
+    """Everything that happens in a run, as server-sent events; it ends when the run is over and all of it was
+    told. A client that comes back with `Last-Event-ID` (or `cursor`) gets what it missed, once."""
+    check_open(services)
+    run = await own_run(services, caller, run_id)
+    seen = request.headers.get("Last-Event-ID") or cursor
+
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+        async with (
+            services.feeds.opened(caller),
+            services.hub.watch_run(run.id, cursor=seen, label=caller.credential_id) as watcher,
+        ):
+            await sse.respond(watcher, receive, send, abort=_offered(scope).get("abort"))
+
+    return Streamed(respond)
+
+
+Socket = WebSocket[Any, Any, Any]
+Watching = AbstractAsyncContextManager[Watcher]
+
+
 @websocket("/chats/{chat_id:str}/feed/ws")
-async def chat_feed_socket(
-    socket: WebSocket[Any, Any, Any], chat_id: InPath, services: With, caller: By
-) -> None:
+async def chat_feed_socket(socket: Socket, chat_id: InPath, services: With, caller: By) -> None:
     """The same feed over a WebSocket; `?cursor=` resumes. Refused with the problem that the other feed would
     answer."""
+
+    async def find() -> Watching:
+        check_names(socket.query_params, ("cursor", "tail"))
+        chat = await own_chat(services, caller, chat_id)
+        cursor, tail = socket.query_params.get("cursor"), _tail(socket.query_params.get("tail"))
+        return services.hub.watch(chat.id, cursor=cursor, tail=tail, label=caller.credential_id)
+
+    await _talk(socket, services, caller, find)
+
+
+@websocket("/workflow-runs/{run_id:str}/feed/ws")
+async def run_feed_socket(socket: Socket, run_id: InPath, services: With, caller: By) -> None:
+    """The feed of a run over a WebSocket; `?cursor=` resumes."""
+
+    async def find() -> Watching:
+        check_names(socket.query_params, ("cursor",))
+        run = await own_run(services, caller, run_id)
+        cursor = socket.query_params.get("cursor")
+        return services.hub.watch_run(run.id, cursor=cursor, label=caller.credential_id)
+
+    await _talk(socket, services, caller, find)
+
+
+async def _talk(
+    socket: Socket, services: Services, caller: Caller, find: Callable[[], Awaitable[Watching]]
+) -> None:
     async with AsyncExitStack() as stack:
         try:
             if not caller.may("chats:read"):
                 raise lacks("chats:read")
-            chat = await own_chat(services, caller, chat_id)
-            tail = _tail(socket.query_params.get("tail"))
+            check_open(services)
+            watching = await find()
             await stack.enter_async_context(services.feeds.opened(caller))
         except (Problem, HoldfastError) as error:
             await refuse(socket.scope, socket.receive, socket.send, problem_of(error))
             return
-        watcher = await stack.enter_async_context(
-            services.hub.watch(
-                chat.id, cursor=socket.query_params.get("cursor"), tail=tail, label=caller.credential_id
-            )
-        )
+        watcher = await stack.enter_async_context(watching)
         offered = _offered(socket.scope)
         await socket_feed.respond(
             watcher, socket.receive, socket.send, framed=bool(offered), abort=offered.get("abort")
         )
+
+
+def check_open(services: Services) -> None:
+    """A feed that would end at once is not begun: its client would come back here again and again."""
+    if not services.ready():
+        raise TryAgain("This server is stopping. Another replica has the feed, or this one when it is back.")
 
 
 def _offered(scope: Scope) -> dict[str, Any]:
@@ -118,4 +174,6 @@ def _tail(given: str | None) -> int | None:
     return int(given)
 
 
-router = Router("/", route_handlers=[chat_feed, list_feed, chat_feed_socket], tags=["feeds"])
+router = Router(
+    "/", route_handlers=[chat_feed, list_feed, run_feed, chat_feed_socket, run_feed_socket], tags=["feeds"]
+)

@@ -23,7 +23,7 @@ _TWISTED = re.compile(r"^[^/]|//|/\.\.?(?:/|$)|\0")
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )

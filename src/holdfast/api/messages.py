@@ -6,9 +6,10 @@ from litestar import Response, Router, get, patch, post
 from litestar.params import FromQuery, JSONBody
 from msgspec import Meta
 
-from holdfast.api.bodies import Content, JsonRequest, parts_of
+from holdfast.api.bodies import Content, JsonRequest
 from holdfast.api.checks import Effort, ModelName, check_model
 from holdfast.api.commands import command
+from holdfast.api.contents import said
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, With, needs, own_chat
@@ -130,7 +131,7 @@ async def send_message(
                 return 202, Sent(queued=queue_item(applied, item))
 
     send = Send(
-        parts=parts_of(data.content),
+        parts=await said(services, caller, chat.id, data.content, data.model or chat.model),
         busy=data.busy,
         model=data.model,
         effort=data.effort,
@@ -161,7 +162,7 @@ async def edit_message(
 
     edit = Edit(
         message_id=MessageId(message_id),
-        parts=parts_of(data.content),
+        parts=await said(services, caller, chat.id, data.content, data.model or chat.model),
         model=data.model,
         effort=data.effort,
         created_by=caller.user.id,

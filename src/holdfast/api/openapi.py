@@ -1,21 +1,23 @@
 """The OpenAPI document as it is served: components under short names, every problem described, and the data
 of feed events, which no handler returns."""
 
+import asyncio
 import re
+from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
-from litestar import Request
-from litestar.openapi.plugins import JsonRenderPlugin
-from typing_extensions import override
 
 from holdfast.api.problems import ProblemBody
 from holdfast.core.calls import Action
 from holdfast.core.chats import Chat
+from holdfast.core.collisions import Collision
 from holdfast.core.failures import Failure, Retry
+from holdfast.core.run_shapes import CallShown, LineShown, RunData
+from holdfast.core.runs import RunPhase
 from holdfast.core.shapes import encode
 from holdfast.core.spans import Span
-from holdfast.core.usage import Usage
+from holdfast.core.usage import Budget, Usage
 from holdfast.feed.frames import PartData
 from holdfast.feed.watch import MessageData, QueueData, StatusData
 
@@ -32,25 +34,57 @@ EVENTS: dict[str, type] = {
     "action_required": Action,
     "span": Span,
     "usage": Usage,
+    "collision": Collision,
+}
+# The same of a run's feed.
+RUN_EVENTS: dict[str, type] = {
+    "run": RunData,
+    "phase": RunPhase,
+    "log": LineShown,
+    "call": CallShown,
+    "budget": Budget,
+}
+UPLOAD: dict[str, Any] = {
+    "title": "FileUpload",
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary"}},
+    "required": ["file"],
 }
 _PAGE = re.compile(r"Page_(?:[a-z_]+\.)*([A-Za-z]+)_")
 _METHODS = ("get", "post", "put", "patch", "delete")
 
 
-class Rendered(JsonRenderPlugin):
-    @override
-    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
-        return encode(finished(openapi_schema))
+class Described:
+    """The document, made when somebody first asks for it and in a thread: it takes longer than others should
+    wait."""
+
+    def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
+        self._make = make
+        self._made: bytes | None = None
+        self._making = asyncio.Lock()
+
+    async def json(self) -> bytes:
+        async with self._making:
+            if self._made is None:
+                self._made = await asyncio.to_thread(lambda: encode(self._make()))
+        return self._made
 
 
 def finished(document: dict[str, Any]) -> dict[str, Any]:
     document = cast(dict[str, Any], _renamed(document))
     schemas: dict[str, Any] = document["components"]["schemas"]
     _, components = msgspec.json.schema_components(
-        (ProblemBody, *EVENTS.values()), ref_template=REF, schema_hook=_any
+        (ProblemBody, *EVENTS.values(), *RUN_EVENTS.values()), ref_template=REF, schema_hook=_any
     )
     for name, schema in components.items():
         schemas.setdefault(name, schema)
+    for schema in schemas.values():
+        # What only a provider is given back is never shown.
+        schema.get("properties", {}).pop("provider_data", None)
+    schemas["FileUpload"] = UPLOAD
+    for operation in _uploads(document):
+        content = {"multipart/form-data": {"schema": {"$ref": REF.format(name="FileUpload")}}}
+        operation["requestBody"] = {"content": content, "required": True}
     problem = {"schema": {"$ref": REF.format(name="ProblemBody")}}
     for item in document["paths"].values():
         for method in _METHODS:
@@ -71,9 +105,21 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
         "token": {"type": "http", "scheme": "bearer"},
         "session": {"type": "apiKey", "in": "cookie", "name": "holdfast_session"},
     }
-    document["x-feed-events"] = {event: REF.format(name=data.__name__) for event, data in EVENTS.items()}
+    document["x-feed-events"] = _data_of(EVENTS)
+    document["x-run-feed-events"] = _data_of(RUN_EVENTS)
     document["security"] = [{"token": []}, {"session": []}]
     return document
+
+
+def _data_of(events: dict[str, type]) -> dict[str, str]:
+    return {event: REF.format(name=data.__name__) for event, data in events.items()}
+
+
+def _uploads(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Their forms are read as they come, which the framework does not know of."""
+    return [
+        item["post"] for path, item in document["paths"].items() if path.endswith("/files") and "post" in item
+    ]
 
 
 def _any(kind: type) -> dict[str, Any]:

@@ -1,43 +1,72 @@
-"""The page's static files, and what stands in for them where none were built."""
+"""The page's static files, as the build left them: compressed once, chosen here by what a browser takes."""
 
 import asyncio
 import mimetypes
 from pathlib import Path
+from typing import Annotated
 
 from litestar import Response, Router, get
-from litestar.params import FromPath
+from litestar.params import FromPath, HeaderParameter
 
-from holdfast.api.problems import not_found
+from holdfast.api.problems import Problem, not_found
 
 ROOT = (Path(__file__).parent.parent / "page").resolve()
 _YEAR = "public, max-age=31536000, immutable"
+# Beside a file that was worth it; the smaller one first.
+_COMPRESSED = {"br": ".br", "gzip": ".gz"}
+
+Accepts = Annotated[str, HeaderParameter(name="accept-encoding")]
 
 
 @get(
     ["/", "/login", "/chats", "/chats/{path:path}", "/settings", "/settings/{path:path}"],
     include_in_schema=False,
 )
-async def index() -> Response[bytes]:
-    """The page finds out by itself what it is to show."""
-    return await asyncio.to_thread(_file, "index.html", within=ROOT, cache="no-cache")
+async def index(accepts: Accepts = "") -> Response[bytes]:
+    """The page finds out by itself what it is to show. Not kept: it names the files of its version."""
+    if not (ROOT / "index.html").exists():
+        raise Problem("not_found", "The page was not built. In a checkout, make setup builds it.")
+    return await asyncio.to_thread(_file, "index.html", within=ROOT, cache="no-store", accepts=accepts)
 
 
 @get("/assets/{path:path}", include_in_schema=False)
-async def asset(path: FromPath[Path]) -> Response[bytes]:
+async def asset(path: FromPath[Path], accepts: Accepts = "") -> Response[bytes]:
     """Files whose names change with what is in them."""
-    return await asyncio.to_thread(_file, str(path).lstrip("/"), within=ROOT / "assets", cache=_YEAR)
+    name = str(path).lstrip("/")
+    return await asyncio.to_thread(_file, name, within=ROOT / "assets", cache=_YEAR, accepts=accepts)
 
 
-def _file(name: str, *, within: Path, cache: str) -> Response[bytes]:
+def _file(name: str, *, within: Path, cache: str, accepts: str) -> Response[bytes]:
     try:
         path = (within / name).resolve()
         if not path.is_relative_to(within):
             raise not_found("file")
-        content = path.read_bytes()
+        encoding, content = _content(path, accepted(accepts))
     except OSError:
         raise not_found("file") from None
+    headers = {"Cache-Control": cache, "Vary": "Accept-Encoding"}
+    if encoding is not None:
+        headers["Content-Encoding"] = encoding
     media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return Response(content, media_type=media_type, headers={"Cache-Control": cache})
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def _content(path: Path, encodings: frozenset[str]) -> tuple[str | None, bytes]:
+    for encoding, ending in _COMPRESSED.items():
+        beside = path.with_name(path.name + ending)
+        if encoding in encodings and beside.exists():
+            return encoding, beside.read_bytes()
+    return None, path.read_bytes()
+
+
+def accepted(header: str) -> frozenset[str]:
+    """The encodings that a request takes: those it names, unless with a weight of nothing."""
+    found: set[str] = set()
+    for item in header.lower().split(","):
+        name, _, weight = item.partition(";")
+        if weight.replace(" ", "").removeprefix("q=").strip("0.") or not weight:
+            found.add(name.strip())
+    return frozenset(found)
 
 
 router = Router("/", route_handlers=[index, asset])

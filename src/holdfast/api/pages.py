@@ -1,9 +1,11 @@
 """Pages of a list."""
 
+from collections.abc import Callable, Sequence
 from typing import Annotated, Generic, TypeVar
 
 from litestar.params import QueryParameter
 
+from holdfast.api.problems import Problem, invalid
 from holdfast.core.shapes import Record
 
 T = TypeVar("T")
@@ -15,3 +17,17 @@ Cursor = Annotated[str | None, QueryParameter(max_length=500, description="The l
 class Page(Record, Generic[T], frozen=True, kw_only=True):
     items: tuple[T, ...]
     next_cursor: str | None = None
+
+
+def page_of(items: Sequence[T], limit: int, cursor: str | None, key: Callable[[T], str]) -> Page[T]:
+    """Of a short list that is all here. A cursor is the key of the last item before."""
+    keys = [key(item) for item in items]
+    if cursor is not None and cursor not in keys:
+        raise unknown_cursor()
+    first = 0 if cursor is None else keys.index(cursor) + 1
+    last = first + limit
+    return Page(items=tuple(items[first:last]), next_cursor=keys[last - 1] if last < len(items) else None)
+
+
+def unknown_cursor() -> Problem:
+    return invalid("cursor", "not one that this list gave out")

@@ -11,8 +11,10 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
 from holdfast.chats.change import Refusal
-from holdfast.core.errors import HoldfastError, TryAgain
+from holdfast.core.errors import BadScript, HoldfastError, TryAgain
 from holdfast.core.shapes import Json, Record, encode
+from holdfast.store.interface import Replayed
+from holdfast.store.keys import Repeated
 
 log = structlog.get_logger(__name__)
 
@@ -28,6 +30,8 @@ STATUS: dict[str, int] = {
     "already_answered": 409,
     "idempotency_mismatch": 409,
     "queue_full": 409,
+    # Asked for again under its key; the answer had a secret, of which nothing is kept that could be shown.
+    "shown_once": 409,
     "too_large": 413,
     "unsupported_media_type": 415,
     "misdirected": 421,
@@ -112,8 +116,17 @@ def problem_of(error: Exception) -> Problem:
     match error:
         case Problem():
             return error
+        case Repeated():
+            return _of_earlier(error.earlier)
         case TryAgain():
             return Problem("try_again", error.text, headers=_retry_after(error.after_seconds))
+        case BadScript():
+            return Problem(
+                "invalid_input",
+                error.text,
+                errors=(FieldError(field="script", message=error.text),),
+                data=None if error.line is None else {"line": error.line},
+            )
         case HoldfastError():
             code = _ALIASES.get(error.code, error.code)
             return Problem(code if code in STATUS else "internal", error.text)
@@ -124,6 +137,14 @@ def problem_of(error: Exception) -> Problem:
         case _:
             log.error("request failed", exc_info=error)
             return Problem("internal", "Something went wrong here; the server's log has the details.")
+
+
+def _of_earlier(earlier: Replayed | Refusal) -> Problem:
+    """What a request is answered whose twin came first: there it was only kept that nothing can be shown."""
+    if isinstance(earlier, Refusal):
+        return refused(earlier)
+    body = msgspec.json.decode(earlier.body, type=ProblemBody)
+    return Problem(body.code, body.detail)
 
 
 def respond(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:

@@ -8,7 +8,7 @@ from msgspec import Meta, field
 from msgspec.structs import asdict
 
 from holdfast.api.bodies import checked_json
-from holdfast.api.pages import Page
+from holdfast.api.pages import Cursor, Limit, Page, page_of
 from holdfast.api.problems import invalid
 from holdfast.api.services import By, InPath, With, needs
 from holdfast.config.sources import Origin
@@ -73,22 +73,23 @@ class Trial(Record, frozen=True, kw_only=True):
 
 
 @get("/providers", guards=[needs("admin")])
-async def list_providers(services: With, caller: By) -> Page[ProviderShown]:
+async def list_providers(
+    services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
+) -> Page[ProviderShown]:
     setup, origins = services.providers.setup, services.origins()
-    return Page(
-        items=tuple(
-            ProviderShown(
-                name=provider.name,
-                kind=provider.kind,
-                base_url=provider.base_url,
-                api=provider.api,
-                has_key=provider.api_key is not None,
-                enabled=provider.enabled,
-                origin=origins.provider_origins.get(provider.name, "configuration"),
-            )
-            for provider in setup.providers.values()
+    shown = [
+        ProviderShown(
+            name=provider.name,
+            kind=provider.kind,
+            base_url=provider.base_url,
+            api=provider.api,
+            has_key=provider.api_key is not None,
+            enabled=provider.enabled,
+            origin=origins.provider_origins.get(provider.name, "configuration"),
         )
-    )
+        for provider in setup.providers.values()
+    ]
+    return page_of(shown, limit, cursor, lambda provider: provider.name)
 
 
 @put("/providers/{name:str}", guards=[needs("admin")])
@@ -119,14 +120,15 @@ async def delete_provider(name: InPath, services: With, caller: By) -> None:
 
 
 @get("/model-configs", guards=[needs("admin")])
-async def list_model_configs(services: With, caller: By) -> Page[ModelConfigShown]:
+async def list_model_configs(
+    services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
+) -> Page[ModelConfigShown]:
     setup, origins = services.providers.setup, services.origins()
-    return Page(
-        items=tuple(
-            _shown(model, origins.model_origins.get(model.name, "configuration"))
-            for model in setup.models.values()
-        )
-    )
+    shown = [
+        _shown(model, origins.model_origins.get(model.name, "configuration"))
+        for model in setup.models.values()
+    ]
+    return page_of(shown, limit, cursor, lambda model: model.name)
 
 
 @put("/model-configs/{name:str}", guards=[needs("admin")])

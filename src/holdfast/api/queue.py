@@ -6,9 +6,10 @@ from litestar import Response, Router, delete, get, patch, post
 from litestar.params import JSONBody
 from msgspec import UNSET, Meta, UnsetType
 
-from holdfast.api.bodies import Content, JsonRequest, parts_of
+from holdfast.api.bodies import Content, JsonRequest
 from holdfast.api.commands import command
-from holdfast.api.pages import Page
+from holdfast.api.contents import said
+from holdfast.api.pages import Cursor, Limit, Page, page_of
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, With, needs, own_chat
 from holdfast.api.shown import entered_item, moved, queue_item
@@ -41,11 +42,14 @@ class ChangeQueued(Border, frozen=True, kw_only=True):
 
 
 @get("/chats/{chat_id:str}/queue", guards=[needs("chats:read")])
-async def list_queue(chat_id: InPath, services: With, caller: By) -> Page[QueueItem]:
+async def list_queue(
+    chat_id: InPath, services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
+) -> Page[QueueItem]:
     """What waits, in order."""
     chat = await own_chat(services, caller, chat_id)
     items = await services.store.read(queue.queue(chat.id))
-    return Page(items=tuple(item_of(item, position) for position, item in enumerate(items)))
+    shown = [item_of(item, position) for position, item in enumerate(items)]
+    return page_of(shown, limit, cursor, lambda item: item.id)
 
 
 @patch("/chats/{chat_id:str}/queue/{item_id:str}", guards=[needs("chats:write")])
@@ -62,7 +66,8 @@ async def change_queued(
     item = _item(item_id)
     commands: list[Command] = []
     if data.content is not UNSET:
-        commands.append(EditQueued(item_id=item, parts=parts_of(data.content), hold_token=data.hold_token))
+        parts = await said(services, caller, chat.id, data.content, chat.model)
+        commands.append(EditQueued(item_id=item, parts=parts, hold_token=data.hold_token))
     if data.position is not UNSET:
         commands.append(MoveQueued(item_id=item, position=data.position))
     if data.held is True:

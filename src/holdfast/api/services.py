@@ -26,7 +26,9 @@ from holdfast.core.chats import Chat
 from holdfast.core.clock import Clock
 from holdfast.core.ids import ChatId, Ids, is_uuid7
 from holdfast.feed.hub import Hub
+from holdfast.files.kept import Files
 from holdfast.providers.registry import Registry as Providers
+from holdfast.scripts.runs.starting import Runs
 from holdfast.store import chats
 from holdfast.store.interface import Store
 from holdfast.telemetry.metrics import Metrics
@@ -48,6 +50,8 @@ class Services:
     origins: Callable[[], Merged]
     tools: Tools
     workspaces: Workspaces
+    files: Files
+    runs: Runs
     # The configuration as it is now: it may be read again while the server runs.
     config: Callable[[], Config]
     # Reads providers and models again from file, environment and database.

@@ -31,7 +31,7 @@ class Me(Record, frozen=True, kw_only=True):
 @post("/session", status_code=200)
 async def sign_in(request: JsonRequest, data: JSONBody[SignInWith], services: With) -> Response[Me]:
     """Exchange a one-time sign-in token, or an API token, for a session cookie."""
-    address = request.client.host if request.client is not None else ""
+    address = services.attempts.counted_as(request.client, request.headers.getall("x-forwarded-for", []))
     now = services.clock.elapsed()
     if (wait := services.attempts.wait_seconds(address, now)) > 0:
         raise Problem(

@@ -73,6 +73,25 @@ def moved(chat: Chat, applied: Applied) -> Chat:
     )
 
 
+def chosen(chat: Chat, settings: Settings) -> Chat:
+    """A chat that was read before, with what was chosen for it now."""
+    budget = settings.budget
+    if budget is not None and chat.budget is not None:
+        spent = chat.budget
+        budget = replace(budget, spent_tokens=spent.spent_tokens, spent_usd_micros=spent.spent_usd_micros)
+    return replace(
+        chat,
+        title=settings.title,
+        summary=settings.summary,
+        model=settings.model,
+        effort=settings.effort,
+        workspace_id=settings.workspace_id,
+        labels=settings.labels,
+        pinned=settings.pinned,
+        budget=budget,
+    )
+
+
 def queue_item(applied: Applied, item: Queued, *, with_token: bool = False) -> QueueItem:
     places = [other.id for other in _view(applied).queue]
     position = places.index(item.id) if item.id in places else 0

@@ -1,24 +1,29 @@
 """The trace of a chat: spans made from its turns, steps and calls."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 from litestar import Router, get
 from litestar.params import FromQuery, QueryParameter
 from msgspec.structs import replace
 
-from holdfast.api.pages import Cursor, Page
-from holdfast.api.problems import invalid, not_found
+from holdfast.api.pages import Cursor, Limit, Page, unknown_cursor
+from holdfast.api.problems import not_found
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
-from holdfast.core.ids import CallId, ChatId
+from holdfast.core.ids import CallId, ChatId, is_uuid7
 from holdfast.core.spans import Span, SpanKind
-from holdfast.store import calls
+from holdfast.store import calls, chats
 from holdfast.store.traces import traced
-from holdfast.telemetry.spans import spans
+from holdfast.telemetry.spans import spans, with_agents
 
-TURNS_A_PAGE = 50
+# Each has one span at least, and most have more.
+MOST_TURNS = 50
+_CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})", re.ASCII)
 _SPAN_ID = re.compile(
-    r"(?:turn|step|model|check)-([0-9]{1,9})(?:-[0-9]{1,9})?|call-([A-Za-z0-9_-]{1,40})", re.ASCII
+    r"(?:turn|step|model|check)-([0-9]{1,9})(?:-[0-9]{1,9})?|call-([A-Za-z0-9_-]{1,40})"
+    r"|agent-([0-9a-f-]{36})",
+    re.ASCII,
 )
 
 
@@ -27,23 +32,35 @@ async def list_spans(
     chat_id: InPath,
     services: With,
     caller: By,
+    limit: Limit = 50,
     cursor: Cursor = None,
     turn: Annotated[int | None, QueryParameter(ge=0, le=10**9)] = None,
     kind: FromQuery[SpanKind | None] = None,
 ) -> Page[Span]:
-    """Spans by turn and start; 50 turns a page, or one turn. Long inputs and outputs are cut."""
+    """Spans by turn and start, of all turns or of one. Long inputs and outputs are cut. With `kind` a page
+    may have fewer than `limit` and not be the last."""
     chat = await own_chat(services, caller, chat_id)
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise invalid("cursor", "not one that this list gave out")
-    first = turn if turn is not None else int(cursor or 0)
-    last = turn if turn is not None else first + TURNS_A_PAGE - 1
+    first, skipped = (turn or 0, 0) if cursor is None else _place(cursor, turn)
+    last = turn if turn is not None else first + min(limit, MOST_TURNS)
     rows = await services.store.read(traced(chat.id, first, last))
     found = spans(chat.id, rows.turns, rows.steps, rows.calls, rows.messages)
+    wanted = [span for span in found if kind is None or span.kind == kind][skipped:]
+    items = await _with_agents(services, wanted[:limit])
+    if len(wanted) > limit:
+        # The place is counted from the beginning of a turn, whatever came to it meanwhile.
+        upto = items[-1].turn
+        of_turn = sum(span.turn == upto for span in items) + (skipped if upto == first else 0)
+        return Page(items=items, next_cursor=f"{upto}.{of_turn}")
     more = turn is None and any(row.number == last for row in rows.turns)
-    return Page(
-        items=tuple(span for span in found if kind is None or span.kind == kind),
-        next_cursor=str(last + 1) if more else None,
-    )
+    return Page(items=items, next_cursor=f"{last + 1}.0" if more else None)
+
+
+def _place(cursor: str, turn: int | None) -> tuple[int, int]:
+    """A turn, and how many of its spans were shown."""
+    match = _CURSOR.fullmatch(cursor)
+    if match is None or (turn is not None and turn != int(match[1])):
+        raise unknown_cursor()
+    return int(match[1]), int(match[2])
 
 
 @get("/chats/{chat_id:str}/trace/{span_id:str}", guards=[needs("chats:read")])
@@ -53,7 +70,9 @@ async def read_span(chat_id: InPath, span_id: InPath, services: With, caller: By
     match = _SPAN_ID.fullmatch(span_id)
     if match is None:
         raise not_found("span")
-    turn, call_id = match.groups()
+    turn, call_id, agent_id = match.groups()
+    if agent_id is not None:
+        return await _agent_span(services, chat.id, agent_id, span_id)
     if call_id is not None:
         return await _call_span(services, chat.id, CallId(call_id), span_id)
     return await _span(services, chat.id, int(turn), span_id)
@@ -65,6 +84,23 @@ async def _call_span(services: Services, chat_id: ChatId, call_id: CallId, span_
         raise not_found("span")
     span = await _span(services, chat_id, found.call.turn, span_id)
     return span if found.full_output is None else replace(span, output=found.full_output, truncated=False)
+
+
+async def _agent_span(services: Services, chat_id: ChatId, agent_id: str, span_id: str) -> Span:
+    """It belongs to the turn of the call that started the sub-agent."""
+    agent = await services.store.read(chats.chat(ChatId(agent_id))) if is_uuid7(agent_id) else None
+    if agent is None or agent.parent_id != chat_id or agent.parent_call_id is None:
+        raise not_found("span")
+    found = await services.store.read(calls.call(chat_id, agent.parent_call_id))
+    if found is None:
+        raise not_found("span")
+    return (await _with_agents(services, [await _span(services, chat_id, found.call.turn, span_id)]))[0]
+
+
+async def _with_agents(services: Services, found: Sequence[Span]) -> tuple[Span, ...]:
+    """The same spans; those of sub-agents know how far these are."""
+    started = tuple(ChatId(span.id.removeprefix("agent-")) for span in found if span.kind == "agent")
+    return with_agents(found, await services.store.read(chats.chats(started)) if started else ())
 
 
 async def _span(services: Services, chat_id: ChatId, turn: int, span_id: str) -> Span:

@@ -1,12 +1,14 @@
 """Users and tokens: admins make members, everybody makes their own tokens. A secret is shown once."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody
 from msgspec import Meta
 
+from holdfast.api.bodies import JsonRequest
+from holdfast.api.commands import once_of
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import Problem, invalid, not_found
 from holdfast.api.services import By, InPath, With, needs
@@ -57,9 +59,12 @@ async def list_users(services: With, caller: By, limit: Limit = 50, cursor: Curs
 
 
 @post("/users", guards=[needs("admin")], status_code=201)
-async def create_user(data: JSONBody[CreateUser], services: With, caller: By) -> UserCreated:
+async def create_user(
+    request: JsonRequest, data: JSONBody[CreateUser], services: With, caller: By
+) -> UserCreated:
     """A new user and the token that signs them in for the first time."""
-    user = await services.people.create_user(caller, data.name, data.role)
+    once = await once_of(caller, request, _shown_once)
+    user = await services.people.create_user(caller, data.name, data.role, once=once)
     secret = await services.people.invite_user(caller, user.id)
     return UserCreated(user=user, sign_in_token=secret.reveal())
 
@@ -88,12 +93,13 @@ async def change_user(user_id: InPath, data: JSONBody[ChangeUser], services: Wit
 
 
 @post("/users/{user_id:str}/sign-in", guards=[needs("admin")], status_code=201)
-async def make_sign_in(user_id: InPath, services: With, caller: By) -> UserCreated:
+async def make_sign_in(request: JsonRequest, user_id: InPath, services: With, caller: By) -> UserCreated:
     """Another one-time sign-in token for a user who cannot get in."""
     found = await services.store.read(users.user(UserId(user_id))) if is_uuid7(user_id) else None
     if found is None:
         raise not_found("user")
-    secret = await services.people.invite_user(caller, found.id)
+    once = await once_of(caller, request, _shown_once)
+    secret = await services.people.invite_user(caller, found.id, once=once)
     return UserCreated(user=found, sign_in_token=secret.reveal())
 
 
@@ -106,12 +112,18 @@ async def list_tokens(services: With, caller: By, limit: Limit = 50, cursor: Cur
 
 
 @post("/tokens", status_code=201)
-async def create_token(data: JSONBody[CreateToken], services: With, caller: By) -> TokenCreated:
+async def create_token(
+    request: JsonRequest, data: JSONBody[CreateToken], services: With, caller: By
+) -> TokenCreated:
     """An API token for a program. It can do no more than the credential that makes it."""
     if data.expires_at is not None and data.expires_at.tzinfo is None:
         raise invalid("expires_at", "a time needs its zone, as in 2030-01-01T00:00:00Z")
     token, secret = await services.people.create_token(
-        caller, data.name, data.scopes, expires_at=data.expires_at
+        caller,
+        data.name,
+        data.scopes,
+        expires_at=data.expires_at,
+        once=await once_of(caller, request, _shown_once),
     )
     return TokenCreated(token=token, secret=secret.reveal())
 
@@ -132,6 +144,16 @@ async def list_audit(
     before = None if cursor is None else AuditId(_id("cursor", cursor))
     found = await services.store.read(audit.page(before=before, limit=limit + 1))
     return Page(items=found[:limit], next_cursor=found[limit - 1].id if len(found) > limit else None)
+
+
+def _shown_once(_: Any) -> tuple[int, object]:
+    """What is kept under the key of a request whose answer has a secret: not the secret."""
+    problem = Problem(
+        "shown_once",
+        "This was done already under this key, and the secret in its answer is not kept. If it did not reach "
+        "you, make another one under another key.",
+    )
+    return problem.status, problem.body
 
 
 def _id(field: str, value: str) -> str:

@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
-from litestar import Router, delete, get, post
+from litestar import Response, Router, delete, get, post
 from litestar.params import JSONBody, QueryParameter
 from msgspec import Meta
 
+from holdfast.api.bodies import JsonRequest
+from holdfast.api.commands import write
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, Services, With, needs
@@ -57,7 +59,9 @@ async def list_workspaces(
 
 
 @post("/workspaces", guards=[needs("chats:write")], status_code=201)
-async def create_workspace(data: JSONBody[CreateWorkspace], services: With, caller: By) -> WorkspaceShown:
+async def create_workspace(
+    request: JsonRequest, data: JSONBody[CreateWorkspace], services: With, caller: By
+) -> Response[WorkspaceShown]:
     """A directory that is there already, below one of `workspaces.roots`."""
     path = await blocking(lambda: services.workspaces.roots.allow(data.path))
     now = services.clock.now()
@@ -68,7 +72,8 @@ async def create_workspace(data: JSONBody[CreateWorkspace], services: With, call
         path=str(path),
         created_at=now,
     )
-    return _shown(await services.store.write(workspaces.create(new)))
+    create = workspaces.create(new)
+    return await write(services, caller, request, create, answer=lambda made: (201, _shown(made)))
 
 
 @get("/workspaces/{workspace_id:str}", guards=[needs("chats:read")])

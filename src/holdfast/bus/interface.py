@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.bus.listener import Listener
 from holdfast.core.events import BusEvent
-from holdfast.core.ids import ChatId, UserId
+from holdfast.core.ids import ChatId, RunId, UserId
 
 
 class Counters(msgspec.Struct):
@@ -41,11 +41,20 @@ class Bus(Protocol):
         ...
 
     def listen(
-        self, *, chat_id: ChatId | None = None, owner_id: UserId | None = None, live: bool = True
+        self,
+        *,
+        chat_id: ChatId | None = None,
+        owner_id: UserId | None = None,
+        run_id: RunId | None = None,
+        live: bool = True,
     ) -> Listener:
-        """Listens from this call on: to all of one chat, to the hints of one owner's chats, or (neither
-        named) to every chat. Without `live` no parts come, for who only wants to know what moved. Only on the
-        loop."""
+        """Listens from this call on: to all of one chat, to the hints of one owner's chats and runs, to those
+        of one run, or (none named) to every chat and run. Without `live` no parts come, for who only wants to
+        know what moved. Only on the loop."""
+        ...
+
+    def listen_for_settings(self) -> Listener:
+        """Listens to what all processes should read again beside chats. Only on the loop."""
         ...
 
     async def close(self) -> None:

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from holdfast.bus.backlog import BASE_WEIGHT, Backlog, weigh
-from holdfast.core.events import LIVE, BusEvent, Hint, Reread
-from holdfast.core.ids import ChatId, UserId
+from holdfast.core.events import LIVE, BusEvent, Configured, Hint, Reread, RunHint
+from holdfast.core.ids import ChatId, RunId, UserId
 
-K = TypeVar("K", ChatId, UserId)
+K = TypeVar("K", ChatId, UserId, RunId)
 
 # About the bytes of text a listener may leave unread.
 LISTENER_LIMIT = 2 * 1024 * 1024
@@ -85,21 +85,36 @@ class Listeners:
         # Sets that keep order, so that delivery is the same every time.
         self._by_chat: dict[ChatId, dict[Listener, None]] = {}
         self._by_owner: dict[UserId, dict[Listener, None]] = {}
+        self._by_run: dict[RunId, dict[Listener, None]] = {}
         self._everything: dict[Listener, None] = {}
+        self._settings: dict[Listener, None] = {}
         self._closed = False
 
-    def listen(self, chat_id: ChatId | None, owner_id: UserId | None, live: bool) -> Listener:
-        if chat_id is not None and owner_id is not None:
-            raise ValueError("listen to a chat or to an owner, not to both")
+    def listen(
+        self, chat_id: ChatId | None, owner_id: UserId | None, live: bool, run_id: RunId | None = None
+    ) -> Listener:
+        if sum(named is not None for named in (chat_id, owner_id, run_id)) > 1:
+            raise ValueError("listen to a chat, to an owner or to a run, not to both")
         if chat_id is not None:
             listener = Listener(lambda one: _remove(self._by_chat, chat_id, one), live=live)
             self._by_chat.setdefault(chat_id, {})[listener] = None
         elif owner_id is not None:
             listener = Listener(lambda one: _remove(self._by_owner, owner_id, one), live=False)
             self._by_owner.setdefault(owner_id, {})[listener] = None
+        elif run_id is not None:
+            listener = Listener(lambda one: _remove(self._by_run, run_id, one), live=False)
+            self._by_run.setdefault(run_id, {})[listener] = None
         else:
             listener = Listener(lambda one: self._everything.pop(one, None), live=live)
             self._everything[listener] = None
+        return self._entered(listener)
+
+    def listen_for_settings(self) -> Listener:
+        listener = Listener(lambda one: self._settings.pop(one, None), live=False)
+        self._settings[listener] = None
+        return self._entered(listener)
+
+    def _entered(self, listener: Listener) -> Listener:
         if self._closed:
             listener.close()
         return listener
@@ -110,7 +125,15 @@ class Listeners:
             for listener in self._all():
                 listener.put(event, BASE_WEIGHT)
             return 0
-        readers = [*self._by_chat.get(event.chat_id, ()), *self._everything]
+        if isinstance(event, Configured):
+            for listener in self._settings:
+                listener.put(event, BASE_WEIGHT)
+            return 0
+        if isinstance(event, RunHint):
+            of_owner = self._by_owner.get(event.owner_id, ())
+            readers = [*self._by_run.get(event.run_id, ()), *self._everything, *of_owner]
+        else:
+            readers = [*self._by_chat.get(event.chat_id, ()), *self._everything]
         if isinstance(event, LIVE):
             readers = [listener for listener in readers if listener.live]
         elif isinstance(event, Hint):
@@ -129,7 +152,8 @@ class Listeners:
     def _all(self) -> list[Listener]:
         of_chats = [one for listeners in self._by_chat.values() for one in listeners]
         of_owners = [one for listeners in self._by_owner.values() for one in listeners]
-        return [*of_chats, *of_owners, *self._everything]
+        of_runs = [one for listeners in self._by_run.values() for one in listeners]
+        return [*of_chats, *of_owners, *of_runs, *self._everything, *self._settings]
 
 
 def _remove(table: dict[K, dict[Listener, None]], key: K, listener: Listener) -> None:

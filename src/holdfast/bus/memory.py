@@ -8,7 +8,7 @@ from typing import Self
 from holdfast.bus.interface import Counters
 from holdfast.bus.listener import Listener, Listeners
 from holdfast.core.events import BusEvent
-from holdfast.core.ids import ChatId, UserId
+from holdfast.core.ids import ChatId, RunId, UserId
 
 
 class MemoryBus:
@@ -30,9 +30,17 @@ class MemoryBus:
             pass  # the loop is closed, so nobody listens
 
     def listen(
-        self, *, chat_id: ChatId | None = None, owner_id: UserId | None = None, live: bool = True
+        self,
+        *,
+        chat_id: ChatId | None = None,
+        owner_id: UserId | None = None,
+        run_id: RunId | None = None,
+        live: bool = True,
     ) -> Listener:
-        return self._listeners.listen(chat_id, owner_id, live)
+        return self._listeners.listen(chat_id, owner_id, live, run_id)
+
+    def listen_for_settings(self) -> Listener:
+        return self._listeners.listen_for_settings()
 
     async def close(self) -> None:
         self._listeners.close()

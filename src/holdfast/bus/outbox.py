@@ -1,5 +1,5 @@
-"""What waits to leave the process, and how it is packed: payloads of at most 7 900 bytes, parts of one
-episode joined, a part that fits nowhere replaced by "ask for it". Bounded: too many parts are dropped, too
+"""What waits to leave the process, and how it is packed: payloads of a bounded size, parts of one episode
+joined, a part that fits nowhere replaced by "ask for it". Bounded: too many parts are dropped, too
 many hints become one "read again"."""
 
 from collections import deque
@@ -26,9 +26,16 @@ class Outbox:
     """Two lanes: what says where to look goes before live parts, so that a worker is woken whatever
     streams."""
 
-    def __init__(self, origin: str, counters: Counters, limit: int = OUTBOX_LIMIT) -> None:
+    def __init__(
+        self,
+        origin: str,
+        counters: Counters,
+        limit: int = OUTBOX_LIMIT,
+        payload_bytes: int = PAYLOAD_BYTES,
+    ) -> None:
         self._head = f"{origin}:[".encode()
         self._limit = limit
+        self._room = payload_bytes - len(self._head)
         self._counters = counters
         self._words = Backlog()
         self._parts = Backlog()
@@ -61,7 +68,7 @@ class Outbox:
     def pack(self) -> str | None:
         """The next payload with as much of what waits as fits; None when nothing waits."""
         pieces: list[bytes] = []
-        room = PAYLOAD_BYTES - len(self._head)
+        room = self._room
         while self:
             piece = self._next_piece()
             if len(piece) + 1 <= room:
@@ -90,7 +97,7 @@ class Outbox:
         return self._encode_parts(event, parts)
 
     def _encode_parts(self, event: LiveParts, parts: list[LivePart]) -> list[bytes]:
-        room = PAYLOAD_BYTES - len(self._head) - 2
+        room = self._room - 2
         pieces: list[bytes] = []
         batch: list[bytes] = []
         used = 0

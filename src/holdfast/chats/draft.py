@@ -12,7 +12,7 @@ from holdfast.chats.change import Change, FullOutput, TurnEnd
 from holdfast.chats.commands import DeliveryKey, NewMessage, NewStep
 from holdfast.chats.facts import Facts
 from holdfast.chats.states import State, state_of
-from holdfast.chats.synthetic import Ending, result_of
+from holdfast.chats.synthetic import Ending, answers, result_of
 from holdfast.chats.view import Call, Delivery, Execution, InboxNotice, Queued, View
 from holdfast.core.chats import Settings
 from holdfast.core.failures import Failure
@@ -226,7 +226,7 @@ class Draft:
         if not open_calls:
             return
         results = [result_of(call, ending) for call in open_calls]
-        self.insert("tool", tuple(results), removed=removed)
+        self.insert("tool", answers(results), removed=removed)
         for call, result in zip(open_calls, results, strict=True):
             if removed and call.state == "started":
                 self.put_call(replace(call, abandoned=True))

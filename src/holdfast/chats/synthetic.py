@@ -4,10 +4,13 @@ that every call in history has exactly one result."""
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
+import msgspec
+
 from holdfast.chats.view import Call
+from holdfast.core.calls import SHOW_FILES
 from holdfast.core.ids import CallId
 from holdfast.core.messages import Message
-from holdfast.core.parts import Outcome, Part, ToolCall, ToolResult
+from holdfast.core.parts import File, Outcome, Part, Parts, ToolCall, ToolResult
 
 Ending = Literal["interrupted", "failed", "finished", "edited", "reconciled", "replaced"]
 
@@ -60,6 +63,20 @@ def real_result(call: Call) -> ToolResult:
         started_at=call.started_at,
         finished_at=call.finished_at,
     )
+
+
+def answers(results: Sequence[ToolResult]) -> Parts:
+    """The results of a step as its message has them, followed by the files that they show."""
+    return (*results, *(file for result in results if (file := _shown_by(result)) is not None))
+
+
+def _shown_by(result: ToolResult) -> File | None:
+    if result.name not in SHOW_FILES or result.outcome != "succeeded":
+        return None
+    try:
+        return msgspec.convert(result.output, File)
+    except msgspec.ValidationError:
+        return None  # somebody else answered for the tool
 
 
 def denied(note: str | None) -> str:

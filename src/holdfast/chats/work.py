@@ -24,7 +24,7 @@ from holdfast.chats.commands import (
 )
 from holdfast.chats.draft import Draft
 from holdfast.chats.queue import enter_steers
-from holdfast.chats.synthetic import real_result, unanswered
+from holdfast.chats.synthetic import answers, real_result, unanswered
 from holdfast.chats.view import Call, Lease
 from holdfast.core.errors import Bug
 from holdfast.core.failures import Retry
@@ -89,7 +89,7 @@ def _commit_results(draft: Draft) -> Refusal | None:
     if any(call.state != "finished" for call in calls):
         return Refusal(code="wrong_state", text="Calls of the last step have no result yet.")
     if calls:
-        draft.insert("tool", tuple([real_result(call) for call in calls]))
+        draft.insert("tool", answers([real_result(call) for call in calls]))
         for call in calls:
             draft.close(replace(call, state="answered"))
     return None

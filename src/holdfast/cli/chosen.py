@@ -1,12 +1,19 @@
-"""The things that people name: chats by part of their id, workspaces and users by name."""
+"""The things that people name: chats and runs by part of their id, workspaces and users by name."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from holdfast.cli.client import Client
+from holdfast.cli.neutral import neutral_line
 from holdfast.cli.wording import short, title
 from holdfast.core.accounts import User
 from holdfast.core.chats import Chat
 from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.ids import is_uuid7
+from holdfast.core.run_shapes import RunListed, RunShown
 from holdfast.core.shapes import Record
+
+T = TypeVar("T", Chat, RunListed)
 
 LAST = "last"
 # How far back the part of an id is looked for.
@@ -19,23 +26,46 @@ async def find_chat(client: Client, word: str) -> Chat:
         return await client.get(f"/chats/{word}", Chat)
     if word == LAST:
         return await last_chat(client)
+    _check_part("chat", word)
+    found = await client.listed("/chats", Chat, {"limit": _LOOKED_AT})
+    return _only("chat", word, found, title, "holdfast ps")
+
+
+async def find_run(client: Client, word: str) -> RunShown:
+    run_id = word if is_uuid7(word) else (await _listed_run(client, word)).id
+    return await client.get(f"/workflow-runs/{run_id}", RunShown)
+
+
+async def _listed_run(client: Client, word: str) -> RunListed:
+    if word == LAST:
+        newest = await client.listed("/workflow-runs", RunListed, {"limit": 1})
+        if not newest:
+            raise NotFound("There is no run yet; `holdfast workflow run` starts one.")
+        return newest[0]
+    _check_part("run", word)
+    found = await client.listed("/workflow-runs", RunListed, {"limit": _LOOKED_AT})
+    return _only("run", word, found, lambda run: neutral_line(run.name, 30), "holdfast workflow show")
+
+
+def _check_part(kind: str, word: str) -> None:
     if len(word) < _SHORTEST or not all(digit in "0123456789abcdef-" for digit in word):
-        raise WrongUsage(f"A chat is named by its id, by at least {_SHORTEST} digits of it, or by `{LAST}`.")
-    found = [
-        chat
-        for chat in await client.listed("/chats", Chat, {"limit": _LOOKED_AT})
-        if chat.id.startswith(word) or chat.id.endswith(word)
-    ]
-    match found:
-        case [chat]:
-            return chat
+        raise WrongUsage(
+            f"A {kind} is named by its id, by at least {_SHORTEST} digits of it, or by `{LAST}`."
+        )
+
+
+def _only(kind: str, word: str, listed: Sequence[T], name: Callable[[T], str], lister: str) -> T:
+    """The one whose id begins or ends so."""
+    match [one for one in listed if one.id.startswith(word) or one.id.endswith(word)]:
+        case [one]:
+            return one
         case []:
             raise NotFound(
-                f"None of your newest {_LOOKED_AT} chats has an id with {word}; `holdfast ps` lists them."
+                f"None of your newest {_LOOKED_AT} {kind}s has an id with {word}; `{lister}` lists them."
             )
-        case _:
-            several = ", ".join(f"{short(chat.id)} ({title(chat, 30)})" for chat in found[:5])
-            raise WrongUsage(f"{word} may be several chats: {several}. Give more digits.")
+        case several:
+            shown = ", ".join(f"{short(one.id)} ({name(one)[:30]})" for one in several[:5])
+            raise WrongUsage(f"{word} may be several {kind}s: {shown}. Give more digits.")
 
 
 async def last_chat(client: Client) -> Chat:

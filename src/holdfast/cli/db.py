@@ -76,13 +76,18 @@ def backup(
     data: Data = DATA,
 ) -> None:
     """Copy the database as it is at this moment, while everything goes on. SQLite gives a database file,
-    PostgreSQL an archive for pg_restore (it needs pg_dump on this machine)."""
+    PostgreSQL an archive for pg_restore (it needs pg_dump on this machine).
+
+    Only the database: provider keys in it are sealed under the file secret.key of the data directory (or
+    server.secret_key), which is not copied, so that who has the backup has no keys. Keep that file elsewhere;
+    without it the keys must be entered again. Uploaded files are in the data directory too."""
 
     async def copy(store: "Store") -> None:
         await store.backup(to)
 
     _with_store(database, data, "tool", copy)
     print(f"Wrote {to}.")
+    print("The key that opens stored provider keys is not in it: keep a copy of secret.key elsewhere.")
 
 
 def _with_store(

@@ -8,6 +8,7 @@ import typer
 
 from holdfast import __version__
 from holdfast.cli import (
+    approvals,
     chat,
     chats,
     db,
@@ -21,6 +22,7 @@ from holdfast.cli import (
     tokens,
     trace,
     users,
+    workflows,
 )
 from holdfast.core.errors import HoldfastError, Refused, Unreachable, WrongUsage
 
@@ -32,6 +34,7 @@ Holdfast {version}: AI agents that run durably, on your own machine.
   holdfast serve          start the server
   holdfast chat           talk with an agent; `holdfast chat --last` goes on where you were
   holdfast run "..."      one turn, for scripts and pipes
+  holdfast workflow run   many agents, led by a script; `holdfast workflow list` shows which
   holdfast ps             your chats: what each is doing, and whether it needs you
   holdfast doctor         say what is wrong with the setup, and what to do
 
@@ -54,9 +57,11 @@ for command in (
     chats.stop,
     chat.attach,
     trace.trace,
+    approvals.approvals,
     export.export,
 ):
     app.command()(command)
+app.add_typer(workflows.app, name="workflow")
 app.add_typer(users.app, name="user")
 app.add_typer(tokens.app, name="token")
 app.add_typer(providers.app, name="provider")

@@ -34,8 +34,8 @@ class Trial(Record, frozen=True, kw_only=True):
 def list_models(as_json: AsJson = False, url: Url = None) -> None:
     """List the models that chats may use; the default is taken when none is named."""
 
-    async def listed(client: "Client") -> tuple[Model, ...]:
-        return await client.listed("/models", Model)
+    async def listed(client: "Client") -> list[Model]:
+        return [model async for model in client.every("/models", Model)]
 
     models = with_server(url, listed)
     if as_json:

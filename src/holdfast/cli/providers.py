@@ -34,8 +34,8 @@ class Provider(Record, frozen=True, kw_only=True):
 def list_providers(as_json: AsJson = False, url: Url = None) -> None:
     """List the providers, and where each is configured."""
 
-    async def listed(client: "Client") -> tuple[Provider, ...]:
-        return await client.listed("/providers", Provider)
+    async def listed(client: "Client") -> list[Provider]:
+        return [provider async for provider in client.every("/providers", Provider)]
 
     providers = with_server(url, listed)
     if as_json:
@@ -111,7 +111,7 @@ def try_provider(name: Name, as_json: AsJson = False, url: Url = None) -> None:
     """Call each model of a provider with one short message. Exit code 1 if one does not answer."""
 
     async def tried(client: "Client") -> dict[str, Trial]:
-        models = [model for model in await client.listed("/models", Model) if model.provider == name]
+        models = [model async for model in client.every("/models", Model) if model.provider == name]
         if not models:
             raise NotFound(f"No model uses a provider {name!r}; `holdfast model list` lists them.")
         return {model.name: await try_model(client, model.name) for model in models}

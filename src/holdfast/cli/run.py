@@ -2,12 +2,11 @@
 code."""
 
 import asyncio
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from holdfast.core.ids import ChatId
 
 INTERRUPTED = 130
-# For how long a server that went away is waited for, to be told of an interrupt.
-_PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +64,11 @@ def _output(as_json: bool) -> "Output":
 
 
 async def one_turn(client: "Client", errand: Errand, output: "Output") -> int:
+    from holdfast.cli.ctrl_c import CtrlC
+
     begun: asyncio.Future[ChatId] = asyncio.get_running_loop().create_future()
     following = asyncio.create_task(_follow(client, errand, output, begun.set_result))
-    async with _CtrlC(client, begun, following) as ctrl_c:
+    async with CtrlC(client, begun, following, lambda chat_id: f"/chats/{chat_id}/interrupt") as ctrl_c:
         try:
             chat_id, end = await following
         except asyncio.CancelledError:
@@ -131,49 +130,6 @@ async def _create(client: "Client", errand: Errand) -> "ChatId":
     if (workspace := await find_workspace(client, errand.workspace)) is not None:
         body["workspace_id"] = workspace
     return (await client.post("/chats", Chat, body)).id
-
-
-class _CtrlC:
-    """The first interrupts the turn, or whatever is done before it has begun; the second leaves."""
-
-    def __init__(
-        self,
-        client: "Client",
-        begun: "asyncio.Future[ChatId]",
-        following: "asyncio.Task[tuple[ChatId, End]]",
-    ) -> None:
-        self.pressed = False
-        self._client = client
-        self._begun = begun
-        self._following = following
-        self._interrupting: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> Self:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._press)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
-        if self._interrupting is not None:
-            self._interrupting.cancel()
-            await asyncio.gather(self._interrupting, return_exceptions=True)
-
-    def _press(self) -> None:
-        if self.pressed or not self._begun.done():
-            self._following.cancel()
-        else:
-            self._interrupting = asyncio.create_task(self._interrupt(self._begun.result()))
-        self.pressed = True
-
-    async def _interrupt(self, chat_id: "ChatId") -> None:
-        from holdfast.core.chats import Chat
-        from holdfast.core.errors import HoldfastError
-
-        self._client.patience_seconds = _PATIENCE_SECONDS
-        try:
-            await self._client.post(f"/chats/{chat_id}/interrupt", Chat)
-        except HoldfastError as error:
-            print(f"holdfast: {error.text}", file=sys.stderr)
 
 
 def _tell(chat_id: "ChatId", end: "End") -> int:

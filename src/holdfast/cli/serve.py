@@ -1,11 +1,7 @@
-"""`holdfast serve`: the server in this process."""
+"""`holdfast serve`, to be explained and checked; `start` runs it without all this when it is plain."""
 
-import asyncio
-import os
-import sys
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -33,38 +29,6 @@ def serve(
     config: ConfigFile = None,
 ) -> None:
     """Start the server: API, page and worker, until Ctrl-C."""
-    from holdfast.config.load import Flags, load
-    from holdfast.config.sections import Config
-    from holdfast.server import logs
-    from holdfast.server.parts import Parts
-    from holdfast.server.serve import serve as run
+    from holdfast.cli.serving import run_server
 
-    flags = Flags(host=host, port=port, data=data, database=database, config=config)
-    environ = dict(os.environ)
-
-    def read() -> Config:
-        return load(flags, environ)
-
-    def announce(address: str, token: str, parts: Parts) -> None:
-        print(f"Holdfast is listening on {address}")
-        print(f"Sign in (once, within ten minutes): {address}/login#token={token}")
-        if parts.services.providers.setup.is_demo:
-            print(
-                "No model provider is configured, so chats use the built-in demo model, which only follows\n"
-                "small scripts. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or another provider's key, or add a\n"
-                "provider to holdfast.toml, to use a real one."
-            )
-        sys.stdout.flush()
-
-    logs.set_up()
-    _run(run(read(), read, environ, announce))
-
-
-def _run(main: Coroutine[Any, Any, None]) -> None:
-    """On uvloop where there is one: twice as quick."""
-    try:
-        import uvloop
-    except ImportError:
-        asyncio.run(main)
-    else:
-        uvloop.run(main)
+    run_server(host=host, port=port, data=data, database=database, config=config)

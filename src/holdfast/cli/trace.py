@@ -36,9 +36,7 @@ def trace(
 
         found = await find_chat(client, chat)
         path = f"/chats/{found.id}/trace"
-        if turn is not None:
-            return list(await client.listed(path, Span, {"turn": turn}))
-        return [span async for span in client.every(path, Span, {"limit": None})]
+        return [span async for span in client.every(path, Span, {"turn": turn})]
 
     spans = with_server(url, read)
     if as_json:

@@ -4,14 +4,13 @@ import ipaddress
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from holdfast.config.places import Found, find_file, from_environment, near, read_file
-from holdfast.config.sections import NAMED_SECTIONS, SECTIONS, Config, Server, ToolChoice, Workspaces
+from holdfast.config.sections import NAMED_SECTIONS, SECTIONS, Bus, Config, Server, ToolChoice, Workspaces
 from holdfast.config.values import Given, Unfit, keys_of, value_of
 from holdfast.core.errors import BadConfig, InvalidInput
 from holdfast.core.shapes import Record
@@ -51,9 +50,9 @@ class Flags:
         )
 
 
-def load(flags: Flags, environ: Mapping[str, str], *, tools: Collection[str] = ()) -> Config:
-    """Everything is checked. Raises BadConfig, one sentence. With the names of the tools there are, one that
-    is nearly such a name is refused. May be called again while the server runs: see `reload`."""
+def load(flags: Flags, environ: Mapping[str, str]) -> Config:
+    """Everything is checked but the names of tools: see `check_tools`. Raises BadConfig, one sentence. May be
+    called again while the server runs: see `reload`."""
     path = find_file(flags.config, environ)
     file = Found() if path is None else read_file(path)
     found = (
@@ -66,7 +65,8 @@ def load(flags: Flags, environ: Mapping[str, str], *, tools: Collection[str] = (
         name: _section(name, section, found, environ) for name, section in SECTIONS.items()
     }
     sections["server"] = _checked_server(sections["server"], found)
-    sections["tools"] = replace(sections["tools"], named=_tools(found, environ, path, tools))
+    _check_bus(sections["bus"], found)
+    sections["tools"] = replace(sections["tools"], named=_tools(found, environ, path))
     return Config(
         **sections,
         providers=tuple(_providers(found, environ, path)),
@@ -116,6 +116,11 @@ def _checked_server(server: Server, found: Found) -> Server:
             f"{found.plain['server', 'hosts'].place} must be names or addresses, as in holdfast.example.com, "
             "without scheme, port or wildcard."
         )
+    if not all(is_network(proxy) for proxy in server.proxies):
+        raise BadConfig(
+            f"{found.plain['server', 'proxies'].place} must be addresses or networks, as in 127.0.0.1 or "
+            "10.0.0.0/8."
+        )
     if not is_loopback(server.host) and not server.hosts:
         raise BadConfig(
             f"{found.plain['server', 'host'].place} would let other machines in, and server.hosts is empty. "
@@ -123,6 +128,14 @@ def _checked_server(server: Server, found: Found) -> Server:
             "127.0.0.1."
         )
     return server
+
+
+def is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_loopback(host: str) -> bool:
@@ -141,20 +154,33 @@ def _is_host(text: str) -> bool:
     return True
 
 
+def _check_bus(bus: Bus, found: Found) -> None:
+    """Without a word of what it is: a password may be in it."""
+    if (url := bus.url.reveal()) and not url.startswith(("redis://", "rediss://", "unix://")):
+        raise BadConfig(
+            f"{found.plain['bus', 'url'].place} must be empty, or as in redis://host, rediss://host (with "
+            "TLS) or unix:///path/of/a/socket."
+        )
+
+
 # --- tables with names ---
 
 
-def _tools(
-    found: Found, environ: Mapping[str, str], path: Path | None, known: Collection[str]
-) -> dict[str, ToolChoice]:
+def check_tools(config: Config, known: Collection[str]) -> None:
+    """What is chosen for a tool must be for one that there is: a typing error would allow what was to be
+    denied. Known only once the tools are there. Raises BadConfig."""
+    for name in config.tools.named:
+        if name not in known:
+            where = f" in {config.file}" if config.file else ""
+            raise BadConfig(f"There is no tool {name} ([tools.{name}]{where}); {near(name, known)}")
+
+
+def _tools(found: Found, environ: Mapping[str, str], path: Path | None) -> dict[str, ToolChoice]:
     tables = _tables("tools", found)
     for name, given in tables.items():
-        where = _sources(given, path)
         if _TOOL.fullmatch(name) is None:
+            where = _sources(given, path)
             raise BadConfig(f"No tool can have a name like {name!r} ([tools.{name}] in {where}).")
-        # Tools of MCP servers come later: only what is nearly one of ours is a mistake.
-        if name not in known and (close := get_close_matches(name, known, n=1, cutoff=0.8)):
-            raise BadConfig(f"There is no tool {name} ([tools.{name}] in {where}); did you mean {close[0]}?")
     return {name: _made(ToolChoice, given, environ) for name, given in tables.items()}
 
 

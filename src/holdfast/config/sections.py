@@ -33,6 +33,13 @@ class Server(Record, frozen=True, kw_only=True):
             "as soon as `host` is more than this machine."
         ),
     ] = ()
+    proxies: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Addresses of proxies in front of the server (`127.0.0.1`, `10.0.0.0/8`): what they "
+            "say in `X-Forwarded-For` is believed, to count failed sign-ins by who tried. Nobody else is."
+        ),
+    ] = ()
     secret_key: (
         Annotated[
             Secret,
@@ -61,7 +68,8 @@ class Bus(Record, frozen=True, kw_only=True):
         Secret,
         Meta(
             description="What replicas tell each other by. Empty: in process, or through PostgreSQL; or "
-            '`"redis://host"`.'
+            '`"redis://host"` (`pip install "holdfast[redis]"`), `"rediss://..."` with TLS, `"unix://..."`. '
+            "What is streamed passes through it."
         ),
     ] = Secret("")
 
@@ -103,6 +111,17 @@ class Workspaces(Record, frozen=True, kw_only=True):
     roots: Annotated[
         tuple[Path, ...], Meta(description="Directories below which workspaces may be made.")
     ] = (Path("~/code"),)
+    check: Annotated[
+        str,
+        Meta(
+            description="The command that checks a workspace after files were written, run behind the wall; "
+            "its failure is told to the model. `auto`: what the project's own files name (package.json, "
+            "Makefile, pyproject.toml). `off`: none."
+        ),
+    ] = "auto"
+    check_seconds: Annotated[
+        float, Meta(ge=1, le=3600, description="After how long a check is ended, and counts as failed.")
+    ] = 60.0
 
 
 class ToolChoice(Record, frozen=True, kw_only=True):
@@ -226,7 +245,9 @@ NAMED_SECTIONS: dict[str, type[Record]] = {
     "models": ModelConfig,
 }
 # What a running server takes over when it reads its configuration again; the rest needs a restart.
-RELOADED = frozenset({"limits", "tools", "compaction", "titles", "budget", "providers", "models"})
+RELOADED = frozenset(
+    {"limits", "tools", "compaction", "titles", "workflows", "budget", "providers", "models"}
+)
 
 # What the keys of providers and models mean: their records belong to `providers`.
 MEANINGS: dict[str, str] = {

@@ -12,9 +12,13 @@ ActionKind = Literal["client_tool", "question", "plan", "approval", "uncertain"]
 Verdict = Literal["approve", "deny", "retry", "done", "skip"]
 Scope = Literal["once", "chat"]
 # Tools whose calls do nothing but wait for chats below: meanwhile their own chat takes nobody's place.
-WAIT_FOR_CHILDREN = frozenset({"wait_agents"})
+WAIT_FOR_CHILDREN = frozenset({"wait_agents", "run_workflow"})
+# Tools that start sub-agents, and where their output names the one they started.
+STARTS_AGENTS = {"spawn_agent": "agent_id", "spawn_subagent": "chat_id"}
+# Tools whose output is a file part, which the person is shown beside the result.
+SHOW_FILES = frozenset({"attach_file"})
 # Tools whose results hand over the ends of chats below: while one of them runs, no notice does.
-HAND_OVER_ENDS = WAIT_FOR_CHILDREN | {"stop_agent", "subagent_result"}
+HAND_OVER_ENDS = frozenset({"wait_agents", "stop_agent", "subagent_result"})
 
 
 class Approval(Record, frozen=True, kw_only=True):
@@ -25,6 +29,17 @@ class Approval(Record, frozen=True, kw_only=True):
     rule: str | None = None
     scope: Scope = "once"
     note: str | None = None
+    at: datetime
+
+
+class ApprovalRule(Record, frozen=True, kw_only=True):
+    """What a person said of a tool for the whole chat. `id` is that of the call it was said about."""
+
+    id: CallId
+    tool: str
+    allowed: bool
+    user_id: UserId | None
+    note: str | None
     at: datetime
 
 

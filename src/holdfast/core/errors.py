@@ -4,6 +4,7 @@ whether trying again can help.
 HoldfastError
  +-- InvalidInput            what was asked makes no sense
  |    +-- BadScript          a workflow script that cannot be read, and the line
+ |    +-- TooLarge           it is larger than what is taken
  |    +-- WrongUsage         a command was given what it does not take
  +-- NotFound                there is no such thing, or it is somebody else's
  +-- Forbidden               the caller may not do this
@@ -53,6 +54,10 @@ class BadScript(InvalidInput):
     def __init__(self, text: str, line: int | None = None) -> None:
         super().__init__(text)
         self.line = line
+
+
+class TooLarge(InvalidInput):
+    code = "too_large"
 
 
 class WrongUsage(InvalidInput):

@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.core.chats import Status
 from holdfast.core.failures import Failure
-from holdfast.core.ids import ChatId, UserId
+from holdfast.core.ids import ChatId, RunId, UserId
 from holdfast.core.messages import Role
 from holdfast.core.parts import LivePart
 from holdfast.core.shapes import Record
@@ -32,6 +32,18 @@ class Hint(_Event, frozen=True, kw_only=True, tag="h"):
     wanted: bool = False
     # A delivery waits for this chat.
     delivery: bool = False
+
+
+class RunHint(_Event, frozen=True, kw_only=True, tag="w"):
+    """The run of a workflow moved to this version."""
+
+    run_id: RunId
+    owner_id: UserId
+    version: int
+    # Nobody runs it: a worker may come and take it.
+    wanted: bool = False
+    # It has ended and never changes again.
+    over: bool = False
 
 
 class Episode(Record, frozen=True, kw_only=True, array_like=True):
@@ -84,13 +96,17 @@ class Repeat(_Event, frozen=True, kw_only=True, tag="r"):
     first: int
 
 
+class Configured(_Event, frozen=True, kw_only=True, tag="c"):
+    """Providers or models of the database were changed."""
+
+
 class Reread(_Event, frozen=True, kw_only=True, tag="a"):
     """Anything may have been missed: read everything you watch again."""
 
     reason: Literal["connected", "overflow"]
 
 
-BusEvent = Hint | LiveParts | LiveStep | Skipped | Repeat | Reread
+BusEvent = Hint | RunHint | LiveParts | LiveStep | Skipped | Repeat | Configured | Reread
 # What only those who watch a chat care for, and may be dropped: the commit says better.
 LIVE = (LiveParts, LiveStep, Skipped)
 

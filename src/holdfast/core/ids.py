@@ -23,6 +23,8 @@ FileId = NewType("FileId", str)
 TokenId = NewType("TokenId", str)
 NamedAgentId = NewType("NamedAgentId", str)
 AuditId = NewType("AuditId", str)
+GrantId = NewType("GrantId", str)
+EditId = NewType("EditId", str)
 # Ours, unique within a chat, short enough for every provider.
 CallId = NewType("CallId", str)
 

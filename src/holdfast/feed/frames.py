@@ -35,6 +35,11 @@ EventName = Literal[
     "changed",
     "removed",
     "needs_you",
+    "run",
+    "phase",
+    "log",
+    "call",
+    "budget",
 ]
 
 FRAME_BYTES = 1024 * 1024

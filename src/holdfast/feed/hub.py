@@ -5,30 +5,33 @@
         await sse.respond(watcher, receive, send)         # or websocket.respond(...)
     async with hub.watch_list(owner_id, cursor=last_event_id, label=credential_id) as watcher:
         await sse.respond(watcher, receive, send)
+    async with hub.watch_run(run_id, cursor=last_event_id, label=credential_id) as watcher:
+        await sse.respond(watcher, receive, send)
     hub.cut(lambda watcher: watcher.label in revoked)     # access was lost: they end at once
     await hub.close()                                     # `closing` to everybody, then the end
 
 A cursor is whatever the client sent (None: from the beginning); one that means nothing here is answered with
-a full resync, never with an error. A watcher of a chat that does not exist ends at once: look for it, and
-whether the caller may see it, before. Without a framework: `async for batch in watcher`, where `batch.sse` is
-what to write and `batch.texts` are the messages of a WebSocket."""
+a full resync, never with an error. A watcher of a chat or run that does not exist ends at once: look for it,
+and whether the caller may see it, before. Without a framework: `async for batch in watcher`, where
+`batch.sse` is what to write and `batch.texts` are the messages of a WebSocket."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
 from holdfast.bus.interface import Bus
 from holdfast.core.errors import HoldfastError, StoreClosed
-from holdfast.core.ids import ChatId, UserId
+from holdfast.core.ids import ChatId, RunId, UserId
 from holdfast.feed.chat_list import ChatList
 from holdfast.feed.cursor import START, Position, decode
 from holdfast.feed.limits import LIMITS, Limits
 from holdfast.feed.room import ALWAYS, Room
+from holdfast.feed.run_room import RunRoom
 from holdfast.feed.watcher import Watcher
-from holdfast.store import listed, watched
+from holdfast.store import listed, watched, watched_runs
 from holdfast.store.interface import Store
 from holdfast.store.query import joined
 
@@ -39,6 +42,10 @@ CLOSE_SECONDS = 2.0
 # A place in no history.
 NOWHERE = Position(version=ALWAYS)
 
+AnyRoom = Room | ChatList | RunRoom
+K = TypeVar("K")
+R = TypeVar("R", bound=AnyRoom)
+
 
 class Hub:
     def __init__(self, store: Store, bus: Bus, limits: Limits = LIMITS) -> None:
@@ -47,9 +54,10 @@ class Hub:
         self._limits = limits
         self._rooms: dict[ChatId, Room] = {}
         self._lists: dict[UserId, ChatList] = {}
+        self._runs: dict[RunId, RunRoom] = {}
         self._watchers: set[Watcher] = set()
         # Rooms that nobody was in when they were looked at last.
-        self._empty: set[Room | ChatList] = set()
+        self._empty: set[AnyRoom] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._polling = False
         self._left = asyncio.Event()
@@ -91,6 +99,17 @@ class Hub:
             yield watcher
 
     @asynccontextmanager
+    async def watch_run(
+        self, run_id: RunId, *, cursor: str | None = None, label: object = None
+    ) -> AsyncGenerator[Watcher]:
+        """Ends by itself when everything was told of a run that is over."""
+        room = self._run(run_id)
+        watcher = Watcher(room, about=run_id, label=label, limits=self._limits)
+        room.enter(watcher, cursor)
+        async with self._kept(watcher):
+            yield watcher
+
+    @asynccontextmanager
     async def _kept(self, watcher: Watcher) -> AsyncGenerator[None]:
         self._watchers.add(watcher)
         if self._closed:
@@ -115,7 +134,7 @@ class Hub:
     async def close(self) -> None:
         """Everybody is told. Returns when those who read have gone, and leaves no task."""
         self._closed = True
-        for room in (*self._rooms.values(), *self._lists.values()):
+        for room in (*self._rooms.values(), *self._lists.values(), *self._runs.values()):
             room.end("closing")
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
@@ -147,6 +166,14 @@ class Hub:
             self._start(chats.run())
         return chats
 
+    def _run(self, run_id: RunId) -> RunRoom:
+        room = self._runs.get(run_id)
+        if room is None or room.closed:
+            room = RunRoom(run_id, self._store, self._bus, self._limits)
+            self._runs[run_id] = room
+            self._start(room.run())
+        return room
+
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
@@ -161,7 +188,7 @@ class Hub:
             for watcher in list(self._watchers):
                 watcher.look()
             self._close_empty()
-            if not self._rooms and not self._lists:
+            if not (self._rooms or self._lists or self._runs):
                 self._polling = False
                 return
             try:
@@ -172,28 +199,33 @@ class Hub:
                 logger.warning("watched chats not looked at", reason=error.text, code=error.code)
 
     async def _look(self) -> None:
-        rooms, lists = dict(self._rooms), list(self._lists.values())
+        rooms, lists, runs = dict(self._rooms), list(self._lists.values()), dict(self._runs)
         read = joined(
             watched.heads(tuple(rooms)),
+            watched_runs.versions(tuple(runs)),
             *(listed.active_since(one.owner_id, one.place, limit=1) for one in lists if one.place),
             read=lambda *found: found,
         )
-        heads, *active = await self._store.read(read)
+        heads, versions, *active = await self._store.read(read)
         for chat_id, room in rooms.items():
             room.look(heads.get(chat_id))
+        for run_id, room in runs.items():
+            room.look(versions.get(run_id))
         for one, places in zip([one for one in lists if one.place], active, strict=True):
             one.look(places)
 
     def _close_empty(self) -> None:
         """A room outlives its last watcher for a moment: clients that reconnect find it warm."""
-        for key, room in list(self._rooms.items()):
-            if self._is_left(room):
-                del self._rooms[key]
-        for key, chats in list(self._lists.items()):
-            if self._is_left(chats):
-                del self._lists[key]
+        self._close_left(self._rooms)
+        self._close_left(self._lists)
+        self._close_left(self._runs)
 
-    def _is_left(self, room: Room | ChatList) -> bool:
+    def _close_left(self, rooms: dict[K, R]) -> None:
+        for key, room in list(rooms.items()):
+            if self._is_left(room):
+                del rooms[key]
+
+    def _is_left(self, room: AnyRoom) -> bool:
         if room.watchers:
             self._empty.discard(room)
             return False

@@ -27,6 +27,8 @@ class Limits:
     # Read for those who come in, while the others wait; and by a watcher that missed more, for itself.
     door_page: PageSize = PageSize(messages=200, bytes=256 * _KIB)
     own_page: PageSize = PageSize(messages=500, bytes=512 * _KIB)
+    # Calls, and lines, of a run that are read at once.
+    run_page: int = 200
     # Live parts of an episode that are kept for who comes later.
     kept_bytes: int = _MIB
     # Who is so far behind is cut; before that, parts that wait are joined for who is slow.

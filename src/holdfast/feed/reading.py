@@ -5,13 +5,14 @@ from collections.abc import Iterable
 
 from holdfast.chats.view import Queued
 from holdfast.core.chats import Chat
+from holdfast.core.collisions import Collision
 from holdfast.core.ids import ChatId
 from holdfast.feed import cursor
 from holdfast.feed.cursor import Position
 from holdfast.feed.frames import Frame, data_of
 from holdfast.feed.limits import PageSize
 from holdfast.feed.watch import Event, State, state_events
-from holdfast.store import watched
+from holdfast.store import collisions, watched
 from holdfast.store.chats import chat as chat_query
 from holdfast.store.query import Query, joined
 from holdfast.store.queue import item_of
@@ -26,16 +27,23 @@ def reading(
 ) -> Query[Reading | None]:
     """None: the chat is gone. Without `spans` there are only messages on the pages."""
 
-    def read(head: Head | None, chat: Chat | None, queue: tuple[Queued, ...], *pages: Page) -> Reading | None:
+    def read(
+        head: Head | None,
+        chat: Chat | None,
+        queue: tuple[Queued, ...],
+        collided: tuple[Collision, ...],
+        *pages: Page,
+    ) -> Reading | None:
         if head is None or chat is None:
             return None
         items = tuple(item_of(item, place) for place, item in enumerate(queue))
-        return State(head, chat, items), pages
+        return State(head, chat, items, collided), pages
 
     return joined(
         watched.head(chat_id),
         chat_query(chat_id),
         queue_query(chat_id),
+        collisions.of_chat(chat_id),
         *(
             watched.page(
                 chat_id,

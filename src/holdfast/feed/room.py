@@ -10,7 +10,18 @@ import structlog
 from holdfast.bus.backlog import BASE_WEIGHT
 from holdfast.bus.interface import Bus
 from holdfast.core.errors import StoreClosed, TryAgain
-from holdfast.core.events import BusEvent, Episode, Hint, LiveParts, LiveStep, Repeat, Reread, Skipped
+from holdfast.core.events import (
+    BusEvent,
+    Configured,
+    Episode,
+    Hint,
+    LiveParts,
+    LiveStep,
+    Repeat,
+    Reread,
+    RunHint,
+    Skipped,
+)
 from holdfast.core.ids import ChatId, UserId
 from holdfast.feed.cursor import Position
 from holdfast.feed.door import Door, Outside
@@ -123,8 +134,8 @@ class Room:
             case LiveParts() | LiveStep() | Skipped():
                 await self._read_if_newer(event.episode)
                 self._append(self._stream(event))
-            case Repeat():
-                pass
+            case Repeat() | RunHint() | Configured():
+                pass  # for others
 
     async def _read_if_newer(self, episode: Episode) -> None:
         if self._state is not None and not is_newer(episode, self._state.head):

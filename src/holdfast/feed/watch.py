@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace as replaced
 
 from holdfast.core.chats import Chat, Status, Waiting
+from holdfast.core.collisions import Collision
 from holdfast.core.events import Episode
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import Message, QueueItem
@@ -19,7 +20,15 @@ from holdfast.core.spans import Span
 from holdfast.feed.cursor import Position
 from holdfast.feed.frames import EventName
 from holdfast.store.watched import Head, Missed, Page, SpanRows
-from holdfast.telemetry.spans import call_span_id, spans, step_id, turn_id
+from holdfast.telemetry.spans import (
+    agent_span_id,
+    call_span_id,
+    check_span_id,
+    spans,
+    started_by,
+    step_id,
+    turn_id,
+)
 
 
 class Event(NamedTuple):
@@ -58,6 +67,7 @@ class State:
     head: Head
     chat: Chat
     queue: tuple[QueueItem, ...]
+    collisions: tuple[Collision, ...] = ()
 
 
 # What there is still to read from where a watcher is.
@@ -156,10 +166,14 @@ def _missed_spans(chat_id: ChatId, before: Position, rows: SpanRows) -> list[tup
         versions[f"model-{step.turn}-{step.number}"] = (step.revision, "2")
     for call in rows.calls:
         versions[call_span_id(call.call_id)] = (call.revision, "3")
+        if (agent_id := started_by(call)) is not None:
+            versions[agent_span_id(agent_id)] = (call.revision, "4")
+    for message in rows.checks:
+        versions[check_span_id(message)] = (message.revision, "5")
     steps = {step.id: step for step in (*rows.parents, *rows.steps)}
     found = [
         (span, versions[span.id][0], versions[span.id][1] + span.id)
-        for span in spans(chat_id, rows.turns, steps.values(), rows.calls, rows.messages)
+        for span in spans(chat_id, rows.turns, steps.values(), rows.calls, (*rows.messages, *rows.checks))
         if span.id in versions
     ]
     found.sort(key=lambda one: one[1:])
@@ -186,6 +200,10 @@ def state_events(before: State | None, after: State) -> Iterator[tuple[EventName
         yield "action_required", chat.action
     if old is None or chat.usage != old.usage:
         yield "usage", chat.usage
+    known = before.collisions if before else ()
+    for collision in after.collisions:
+        if collision not in known:
+            yield "collision", collision
 
 
 def is_newer(episode: Episode, known: Head) -> bool:

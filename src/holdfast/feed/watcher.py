@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Literal, Protocol, Self
 
-from holdfast.core.ids import ChatId, UserId
+from holdfast.core.ids import ChatId, RunId, UserId
 from holdfast.core.shapes import encode
 from holdfast.feed.cursor import Position
 from holdfast.feed.frames import Batch, Frame
@@ -14,8 +14,8 @@ from holdfast.feed.limits import LIMITS, Limits
 from holdfast.feed.log import Log
 
 # closing: the server stops.  deleted: there is nothing left to watch.  access: whoever watches may not any
-# more.  slow: it did not read.  failed: a fault of ours.
-Ending = Literal["closing", "deleted", "access", "slow", "failed"]
+# more.  slow: it did not read.  failed: a fault of ours.  over: nothing more will ever happen.
+Ending = Literal["closing", "deleted", "access", "slow", "failed", "over"]
 
 
 class Source(Protocol):
@@ -43,7 +43,7 @@ class Watcher:
         self,
         source: Source,
         *,
-        about: ChatId | UserId,
+        about: ChatId | UserId | RunId,
         label: object = None,
         spans: bool = True,
         limits: Limits = LIMITS,

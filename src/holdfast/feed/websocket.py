@@ -7,6 +7,7 @@ from holdfast.feed.frames import Batch
 from holdfast.feed.watcher import Ending, Watcher
 
 CLOSES: dict[Ending, tuple[int, str]] = {
+    "over": (1000, "The run is over."),
     "access": (4403, "You may not watch this any more."),
     "deleted": (4404, "There is nothing left to watch."),
     "slow": (4408, "You did not read. Come back with the last id."),

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from holdfast.core.errors import BadScript, InvalidInput, NotFound
+from holdfast.core.runs import Language
 from holdfast.core.shapes import Record
-from holdfast.scripts.meta import Language
 from holdfast.scripts.source import MAX_BYTES, SUFFIXES, Script, read_script
 from holdfast.workspaces.beneath import Root
 

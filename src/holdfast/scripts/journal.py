@@ -5,22 +5,19 @@ than its journal is found out at the first call that differs."""
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from holdfast.core.errors import Contradiction
+from holdfast.core.runs import CallError, CallKind, CallOutcome
 from holdfast.core.shapes import Json, Record
 from holdfast.core.text import one_line
-from holdfast.scripts.engines.messages import AgentCall, Answer, Call, CallError, PauseCall, WorkflowCall
+from holdfast.scripts.engines.messages import AgentCall, Answer, Call, PauseCall, WorkflowCall
 
 # Which script made a call: the run's own, or the workflow that call N of it started.
 Scope = int
 MAIN: Scope = 0
-
-# Succeeded: the script heard a value. Failed: it heard null or an error. Only the first are lent to other
-# runs.
-Outcome = Literal["succeeded", "failed", "cancelled"]
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -33,7 +30,7 @@ class Key(NamedTuple):
 
 
 class Ended(Record, frozen=True, kw_only=True):
-    outcome: Outcome
+    outcome: CallOutcome
     value: Json = None
     error: CallError | None = None
 
@@ -43,7 +40,7 @@ class Entry(Record, frozen=True, kw_only=True):
 
     scope: Scope
     number: int
-    kind: Literal["agent", "workflow", "pause"]
+    kind: CallKind
     hash: str
     occurrence: int
     label: str | None = None
@@ -88,8 +85,14 @@ class Journal:
         return self._entries[scope, number]
 
     def recorded_deliveries(self) -> list[Delivery]:
-        """What the script has heard already, to be told again before anything new."""
-        heard = [entry for entry in self._entries.values() if entry.delivery is not None]
+        """What the scripts have heard already, to be told again before anything new. A nested workflow that
+        has ended is not run again: its answer is known."""
+        over = self._over()
+        heard = [
+            entry
+            for entry in self._entries.values()
+            if entry.delivery is not None and entry.scope not in over
+        ]
         return [_delivery(entry) for entry in sorted(heard, key=lambda entry: entry.delivery or 0)]
 
     def made(self, scope: Scope, call: Call) -> Entry:
@@ -131,12 +134,21 @@ class Journal:
 
     def check_replayed(self) -> None:
         """After all recorded deliveries: the script must have made every call that it made before."""
+        over = self._over()
         for place, entry in self._entries.items():
-            if place not in self._confirmed:
+            if place not in self._confirmed and entry.scope not in over:
                 raise Contradiction(
                     f"The journal has {_named(entry)}, which the script did not make this time. "
                     "Start the run again with `fresh`."
                 )
+
+    def _over(self) -> set[Scope]:
+        """The scopes of nested workflows that have ended."""
+        return {
+            entry.number
+            for entry in self._entries.values()
+            if entry.kind == "workflow" and entry.ended is not None
+        }
 
 
 def lend(entries: Iterable[Entry]) -> dict[Key, Ended]:
@@ -169,7 +181,7 @@ def hash_of(call: Call) -> str:
     return hashlib.sha256(_encode([kind_of(call), *decides])).hexdigest()
 
 
-def kind_of(call: Call) -> Literal["agent", "workflow", "pause"]:
+def kind_of(call: Call) -> CallKind:
     match call:
         case AgentCall():
             return "agent"

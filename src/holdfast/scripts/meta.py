@@ -3,13 +3,11 @@ so that each complaint names its line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from holdfast.core.errors import BadScript, InvalidInput
 from holdfast.core.shapes import Json, Record
-from holdfast.scripts.schema import check_schema
-
-Language = Literal["javascript", "python"]
+from holdfast.tools.schema import check_schema
 
 MAX_NAME = 100
 MAX_TEXT = 4000

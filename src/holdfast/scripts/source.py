@@ -2,9 +2,10 @@
 engine is given. Whatever is wrong is one sentence with the line where it is."""
 
 from holdfast.core.errors import BadScript
+from holdfast.core.runs import Language
 from holdfast.core.shapes import Record
 from holdfast.scripts.javascript_source import read_javascript
-from holdfast.scripts.meta import Language, Meta, bad, make_meta
+from holdfast.scripts.meta import Meta, bad, make_meta
 from holdfast.scripts.python_source import read_python
 
 MAX_BYTES = 256 * 1024

@@ -1,14 +1,20 @@
-"""The configuration while the server runs: read again on request, handed to who follows it."""
+"""The configuration while the server runs: read again on request, handed to who follows it; and what another
+replica changed in the database, told by a hint on the bus, or found by looking."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 
 import structlog
 
 from holdfast.accounts.stored import Stored
+from holdfast.bus.interface import Bus
+from holdfast.config.load import check_tools
 from holdfast.config.reload import needs_restart
 from holdfast.config.sections import Config
 from holdfast.config.sources import Merged, merged
+from holdfast.core.errors import HoldfastError
+from holdfast.core.events import Configured
 from holdfast.providers.registry import Registry as Providers
 from holdfast.providers.registry import Setup, complete
 from holdfast.tools.approval import Rules
@@ -18,12 +24,20 @@ from holdfast.worker.worker import Worker
 
 log = structlog.get_logger(__name__)
 
+# How late a change is noticed whose hint was lost.
+LOOK_SECONDS = 10.0
+
 
 class Following:
     """`read` reads the configuration of this process again, from the same places as at the start."""
 
     def __init__(
-        self, config: Config, read: Callable[[], Config], stored: Stored, environ: Mapping[str, str]
+        self,
+        config: Config,
+        read: Callable[[], Config],
+        stored: Stored,
+        environ: Mapping[str, str],
+        bus: Bus,
     ) -> None:
         self.config = config
         # Until `setup`: a model may name a provider that only the database has.
@@ -32,8 +46,13 @@ class Following:
         self._read = read
         self._stored = stored
         self._environ = environ
+        self._bus = bus
+        # Of what the database had when it was read last.
+        self._revision: object = None
         # Whether commands run behind the operating system's wall.
         self.walled = False
+        # The names of the tools there are.
+        self._tools: Collection[str] = ()
         self._providers: Providers | None = None
         self._worker: Worker | None = None
         # Who read first must not be the last to tell.
@@ -44,6 +63,11 @@ class Following:
         self.merged = await self._merge(self.config)
         return complete(self.merged.providers, self.merged.models, self._environ)
 
+    def check_tools(self, known: Collection[str]) -> None:
+        """Raises BadConfig when something is chosen for a tool that is not there, now and in each reload."""
+        check_tools(self.config, known)
+        self._tools = known
+
     def hand_to(self, providers: Providers, worker: Worker | None) -> None:
         self._providers, self._worker = providers, worker
 
@@ -51,6 +75,7 @@ class Following:
         """Takes over what may change; the keys that wait for a restart. What is wrong changes nothing."""
         async with self._one_at_a_time:
             read = await asyncio.to_thread(self._read)
+            check_tools(read, self._tools)
             await self._use(read)
             if self._worker is not None:
                 self._worker.use(worker_settings(read, walled=self.walled))
@@ -59,9 +84,29 @@ class Following:
         return waiting
 
     async def refresh(self) -> None:
-        """Takes over what the database has now; file and environment are not looked at."""
+        """Takes over what was changed in the database just now, and tells the other replicas; file and
+        environment are not looked at."""
         async with self._one_at_a_time:
             await self._use(self.config)
+        self._bus.publish(Configured())
+
+    async def follow(self, look_seconds: float = LOOK_SECONDS) -> None:
+        """Takes over what other replicas change, until it is cancelled."""
+        async with self._bus.listen_for_settings() as told:
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(look_seconds):
+                        if await told.get() is None:
+                            return
+                try:
+                    await self._catch_up()
+                except HoldfastError as error:
+                    log.warning("providers not looked at", reason=error.text)
+
+    async def _catch_up(self) -> None:
+        async with self._one_at_a_time:
+            if await self._stored.revision() != self._revision:
+                await self._use(self.config)
 
     async def _use(self, config: Config) -> None:
         together = await self._merge(config)
@@ -72,6 +117,7 @@ class Following:
 
     async def _merge(self, config: Config) -> Merged:
         kept = await self._stored.read()
+        self._revision = kept.revision
         together = merged(config, kept.providers, kept.models)
         for sentence in (*kept.unusable, *together.left_out):
             log.warning("not configured", reason=sentence)
@@ -97,6 +143,16 @@ def worker_settings(config: Config, *, walled: bool) -> WorkerSettings:
             },
         ),
         ask_when_uncertain=config.tools.on_uncertain == "ask",
+        uncertain_tools={
+            name: choice.on_uncertain
+            for name, choice in config.tools.named.items()
+            if choice.on_uncertain is not None
+        },
+        tool_seconds={
+            name: choice.timeout_seconds
+            for name, choice in config.tools.named.items()
+            if choice.timeout_seconds is not None
+        },
         compaction_model=config.compaction.model or None,
         title_model=config.titles.model or None,
     )

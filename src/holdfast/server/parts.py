@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from holdfast.accounts.access import Access
@@ -10,12 +10,14 @@ from holdfast.accounts.people import People
 from holdfast.accounts.sign_in import SignIn
 from holdfast.accounts.stored import Stored
 from holdfast.accounts.vault import Vault
+from holdfast.api.attempts import Attempts
 from holdfast.api.services import Services
 from holdfast.bus.interface import Bus
 from holdfast.bus.memory import MemoryBus
 from holdfast.config.sections import Config
 from holdfast.core.accounts import User
 from holdfast.core.clock import SystemClock
+from holdfast.core.errors import CannotStart
 from holdfast.core.ids import RandomIds
 from holdfast.feed.hub import Hub
 from holdfast.providers.prices import Prices
@@ -37,6 +39,8 @@ class Parts:
     following: Following
     worker: Worker | None
     peers: Peers
+    # Whether other processes may work on the same database.
+    may_have_peers: bool
     # Whom the sign-in link is for.
     admin: User
     stopping: asyncio.Event
@@ -51,7 +55,7 @@ async def opened(
     data, url = config.server.data, config.database.url.reveal()
     await asyncio.to_thread(directory.secure, data)
     async with AsyncExitStack() as stack:
-        bus = await stack.enter_async_context(_bus(url, peers))
+        bus = await stack.enter_async_context(_bus(config, peers))
         # Without our clock: leases and deadlines are judged by the database's own, the same for all replicas.
         store = await open_store(url, data=data, publish=bus.publish, ids=ids)
         stack.push_async_callback(store.close)
@@ -60,7 +64,7 @@ async def opened(
         stored = Stored(store, vault, clock, ids)
         access = Access(store, clock)
         sign_in = SignIn(store, access, clock, ids)
-        following = Following(config, read, stored, environ)
+        following = Following(config, read, stored, environ, bus)
         providers = await stack.enter_async_context(Providers(await following.setup(), environ=environ))
         box = await stack.enter_async_context(
             toolbox(
@@ -73,6 +77,7 @@ async def opened(
                 environ=environ,
             )
         )
+        following.check_tools([tool.name for tool in box.tools])
         following.walled = box.probe.wall.stands
         worker = Worker(
             store=store,
@@ -84,7 +89,9 @@ async def opened(
             clock=clock,
             ids=ids,
             surroundings=box.surroundings,
+            files=box.files,
             isolation=box.isolation,
+            beside=box.workflows.keeper,
         )
         following.hand_to(providers, worker)
         hub = Hub(store, bus)
@@ -102,6 +109,8 @@ async def opened(
                 origins=lambda: following.merged,
                 tools=box.tools,
                 workspaces=box.workspaces,
+                files=box.files,
+                runs=box.workflows.runs,
                 config=lambda: following.config,
                 reload=following.reload,
                 refresh=following.refresh,
@@ -109,24 +118,33 @@ async def opened(
                 clock=clock,
                 ids=ids,
                 ready=lambda: not parts.stopping.is_set(),
+                attempts=Attempts(config.server.proxies),
             ),
             toolbox=box,
             following=following,
             worker=worker if config.worker.enabled else None,
             peers=peers,
+            may_have_peers=is_postgres(url),
             admin=await sign_in.prepare(data),
             stopping=asyncio.Event(),
         )
         yield parts
 
 
-@asynccontextmanager
-async def _bus(url: str, peers: Peers) -> AsyncGenerator[Bus]:
-    if not is_postgres(url):
-        async with MemoryBus() as memory:
-            yield memory
-        return
-    from holdfast.bus.postgres import PostgresBus
+def _bus(config: Config, peers: Peers) -> AbstractAsyncContextManager[Bus]:
+    """What is not used is not imported."""
+    database, bus = config.database.url.reveal(), config.bus.url.reveal()
+    if bus:
+        try:
+            from holdfast.bus.redis import RedisBus
+        except ModuleNotFoundError:
+            raise CannotStart(
+                "bus.url names a Redis, and its client is not installed. "
+                "Install it with: pip install 'holdfast[redis]'"
+            ) from None
+        return RedisBus(bus, peers=peers.any, announces=not config.worker.enabled)
+    if is_postgres(database):
+        from holdfast.bus.postgres import PostgresBus
 
-    async with PostgresBus(url, peers=peers.any) as bus:
-        yield bus
+        return PostgresBus(database, peers=peers.any, announces=not config.worker.enabled)
+    return MemoryBus()

@@ -174,8 +174,20 @@ class FramedProtocol(WebSocketsSansIOProtocol):
             offer(self.scope, self.transport)
 
     @override
+    def shutdown(self) -> None:
+        """Who is still knocking finds the door closed, which says "come again" better than a 500."""
+        if self.handshake_complete or self.close_sent:
+            super().shutdown()
+        else:
+            self.stop_keepalive()
+            self.transport.close()
+
+    @override
     async def send(self, message: Any) -> None:
         if message["type"] != EXTENSION:
+            # A connection that was closed while it was being answered is no fault of who answers.
+            if self.transport.is_closing() and message["type"] != "websocket.close":
+                raise ClientDisconnected
             await super().send(message)
             return
         await self.writable.wait()

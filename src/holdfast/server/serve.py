@@ -87,11 +87,14 @@ async def _work(parts: Parts) -> None:
 
 
 async def _stop(parts: Parts, server: "_Server | None", tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Chats are handed over while the last answers go out."""
+    """Requests are answered until the last chat is handed over: who asks `/readyz` hears that others are to
+    be asked, and meets no closed door while a running call has its grace."""
     parts.stopping.set()
     if parts.worker is not None:
         parts.worker.stop()
     await parts.services.hub.close()
+    work = tasks[0]
+    await asyncio.wait({work})
     if server is not None:
         server.should_exit = True
     await asyncio.wait(tasks)

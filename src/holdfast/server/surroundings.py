@@ -1,8 +1,11 @@
 """What workspaces say to the chats that work in them: instructions that people wrote down, the skills there
 are, and what their check finds wrong."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+from holdfast.config.sections import Workspaces as Chosen
+from holdfast.core.checks import Checked
 from holdfast.worker.run import Where
 from holdfast.workspaces.beneath import Root
 from holdfast.workspaces.blocking import blocking
@@ -16,20 +19,25 @@ class WorkspaceSurroundings:
     """A chat's scratch directory has nothing to say. Without a wall (`checks` None) nothing of a workspace is
     run that nobody approved."""
 
-    def __init__(self, workspaces: Workspaces, checks: Checks | None, config: Path) -> None:
+    def __init__(
+        self, workspaces: Workspaces, checks: Checks | None, config: Path, chosen: Callable[[], Chosen]
+    ) -> None:
         self._workspaces = workspaces
         self._checks = checks
         self._config = config
+        self._chosen = chosen
 
     async def instructions(self, where: Where) -> str | None:
         root = None if where.workspace_id is None else await self._workspaces.root_of(where)
         return await blocking(lambda: _told(self._config, root)) or None
 
-    async def complaint(self, where: Where) -> str | None:
-        if where.workspace_id is None or self._checks is None:
+    async def check(self, where: Where) -> Checked | None:
+        chosen = self._chosen()
+        if where.workspace_id is None or self._checks is None or chosen.check == "off":
             return None
-        verdict = await self._checks.run(where.chat_id, await self._workspaces.place_of(where))
-        return None if verdict is None else verdict.complaint()
+        command = None if chosen.check == "auto" else chosen.check
+        place = await self._workspaces.place_of(where)
+        return await self._checks.run(where.chat_id, place, command, chosen.check_seconds)
 
 
 def _told(config: Path, root: Root | None) -> str:

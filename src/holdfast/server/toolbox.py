@@ -13,16 +13,22 @@ from holdfast.config.places import config_directory
 from holdfast.config.sections import Config
 from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError
-from holdfast.core.ids import Ids, UserId, WorkspaceId
+from holdfast.core.grants import Grant
+from holdfast.core.ids import ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
+from holdfast.files.kept import Files
 from holdfast.providers.registry import Registry as Providers
+from holdfast.scripts.runs.tool import workflow_tool
 from holdfast.server.surroundings import WorkspaceSurroundings
+from holdfast.server.workflows import Workflows, workflows
+from holdfast.store import grants
 from holdfast.store import workspaces as workspace_queries
 from holdfast.store.interface import Store
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import ToolError
 from holdfast.tools.family import AgentLimits, Family
 from holdfast.tools.isolation import OwnWorktrees
+from holdfast.tools.patience import patiently
 from holdfast.tools.registry import Registry
 from holdfast.workspaces.cgroups import Cgroups
 from holdfast.workspaces.check import Checks
@@ -44,8 +50,10 @@ class Toolbox:
     workspaces: Workspaces
     worktrees: Worktrees
     isolation: OwnWorktrees
+    files: Files
     processes: Processes
     probe: Probe
+    workflows: Workflows
 
 
 @asynccontextmanager
@@ -83,8 +91,15 @@ async def toolbox(
         async def find(workspace_id: WorkspaceId, owner_id: UserId) -> Workspace | None:
             return await store.read(workspace_queries.workspace(workspace_id, owner_id))
 
-        workspaces, worktrees = Workspaces(roots, find), Worktrees(roots)
+        async def granted(chat_id: ChatId) -> tuple[Grant, ...]:
+            return await store.read(grants.of_chat(chat_id))
+
+        workspaces, worktrees = Workspaces(roots, find, granted), Worktrees(roots)
+        # A call waits while the database is away; a request is told to come again.
+        for_calls = Workspaces(roots, patiently(find), patiently(granted))
         isolation = OwnWorktrees(store, worktrees, clock, ids)
+        most_bytes = config().files.max_mib * 2**20
+        files = Files(store, data, most_bytes=most_bytes, clock=clock, ids=ids)
         family = Family(
             store=store,
             bus=bus,
@@ -99,27 +114,46 @@ async def toolbox(
             has_tool=lambda name: name in tools,
             isolation=isolation,
         )
+        driven = workflows(
+            config=config,
+            bus=bus,
+            family=family,
+            workspaces=workspaces,
+            providers=providers,
+            environ=environ,
+        )
         tools = Registry(
-            built_in(
-                workspaces=workspaces,
-                seen=Seen(),
-                processes=processes,
-                limits=limits,
-                family=family,
-                clock=clock,
-                ripgrep=shutil.which("rg"),
+            (
+                *built_in(
+                    workspaces=for_calls,
+                    seen=Seen(),
+                    processes=processes,
+                    limits=limits,
+                    family=family,
+                    files=files,
+                    store=store,
+                    clock=clock,
+                    ids=ids,
+                    ripgrep=shutil.which("rg"),
+                ),
+                workflow_tool(driven.runs, family),
             )
         )
         yield Toolbox(
             surroundings=WorkspaceSurroundings(
-                workspaces, Checks(processes) if found.wall.stands else None, config_directory(environ)
+                workspaces,
+                Checks(processes, clock) if found.wall.stands else None,
+                config_directory(environ),
+                lambda: config().workspaces,
             ),
             tools=tools,
             workspaces=workspaces,
             worktrees=worktrees,
             isolation=isolation,
+            files=files,
             processes=processes,
             probe=found,
+            workflows=driven,
         )
     finally:
         await processes.close()

@@ -9,8 +9,8 @@ import structlog
 from holdfast.chats.commands import Interrupt
 from holdfast.core.errors import HoldfastError
 from holdfast.server.parts import Parts
-from holdfast.store import chats
-from holdfast.workspaces.upkeep import remove_orphans, remove_scratch
+from holdfast.store import chats, collisions
+from holdfast.workspaces.upkeep import remove_commands, remove_left_over, remove_orphans, remove_scratch
 
 log = structlog.get_logger(__name__)
 
@@ -43,6 +43,10 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
     async def remove_directories() -> None:
         await remove_orphans(services.store, box.worktrees)
         await remove_scratch(services.store, box.workspaces.roots)
+        await remove_commands(services.store, box.processes)
+        await remove_left_over(services.store, box.worktrees, box.workspaces.roots, services.clock.now())
+        await box.files.sweep()
+        await services.store.write(collisions.forget_old())
 
     own = 0 if parts.worker is None else 1
     return [
@@ -51,6 +55,7 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         asyncio.create_task(_every(COMMANDS_SECONDS, end_commands)),
         asyncio.create_task(_every(DIRECTORIES_SECONDS, remove_directories)),
         asyncio.create_task(parts.peers.count(services.store, own=own)),
+        *([asyncio.create_task(parts.following.follow())] if parts.may_have_peers else []),
     ]
 
 

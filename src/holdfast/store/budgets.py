@@ -20,15 +20,40 @@ SELECT k.tokens, k.usd_micros, CAST(sum(c.spent_tokens) AS bigint), CAST(sum(c.s
 FROM capped k JOIN below b ON b.top = k.id JOIN chats c ON c.id = b.id
 GROUP BY k.id, k.tokens, k.usd_micros
 """
+# The budget of the run that the chat, or one above it, is an agent of: output tokens of all agents of the run
+# and of what is below them.
+OF_RUN = """
+WITH RECURSIVE up (id, parent_id, run_id) AS (
+    SELECT id, parent_id, run_id FROM chats WHERE id = $1
+    UNION ALL SELECT c.id, c.parent_id, c.run_id FROM up u JOIN chats c ON c.id = u.parent_id
+), capped (id, tokens) AS (
+    SELECT r.id, r.budget_tokens FROM up u JOIN runs r ON r.id = u.run_id WHERE r.budget_tokens IS NOT NULL
+), below (top, id) AS (
+    SELECT k.id, c.id FROM capped k JOIN chats c ON c.run_id = k.id
+    UNION ALL SELECT b.top, c.id FROM below b JOIN chats c ON c.parent_id = b.id
+)
+SELECT k.tokens, NULL, CAST(sum(json_int(c.usage, 'output')) AS bigint), 0
+FROM capped k JOIN below b ON b.top = k.id JOIN chats c ON c.id = b.id
+GROUP BY k.id, k.tokens
+"""
 
 
 def caps(chat_id: ChatId) -> Query[tuple[Budget, ...]]:
-    """Every budget that binds this chat: its own and its ancestors'."""
+    """The budgets of its family that bind this chat: its own and its ancestors'."""
     return query(CAPS, chat_id, read=each(_cap))
 
 
+def all_caps(chat_id: ChatId) -> Query[tuple[Budget, ...]]:
+    """Every budget that binds this chat: those of its family, and that of the run it works for."""
+    return joined(
+        caps(chat_id),
+        query(OF_RUN, chat_id, read=each(_cap)),
+        read=lambda own, of_run: (*own, *of_run),
+    )
+
+
 def over_budget(chat_id: ChatId) -> Query[bool]:
-    return joined(caps(chat_id), read=lambda found: any(is_spent(budget) for budget in found))
+    return joined(all_caps(chat_id), read=lambda found: any(is_spent(budget) for budget in found))
 
 
 def is_spent(budget: Budget) -> bool:

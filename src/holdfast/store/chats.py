@@ -36,6 +36,7 @@ class Only:
     run_id: RunId | None = None
     label: str | None = None
     status: Status | None = None
+    pinned: bool | None = None
 
 
 LISTED_ONLY = Only()
@@ -208,6 +209,9 @@ def condition_of(owner_id: UserId, only: Only) -> tuple[str, list[Value]]:
         conditions.append("c.parent_id IS NULL AND c.run_id IS NULL")
     if only.status is not None:
         add("c.status = ?", only.status)
+    if only.pinned is not None:
+        pinned = "EXISTS (SELECT 1 FROM settings s WHERE s.chat_id = c.id AND s.pinned)"
+        conditions.append(pinned if only.pinned else f"NOT {pinned}")
     if only.label is not None:
         add("EXISTS (SELECT 1 FROM labels l WHERE l.label = ? AND l.chat_id = c.id)", only.label)
     return " AND ".join(conditions), args

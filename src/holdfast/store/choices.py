@@ -21,7 +21,6 @@ UPDATE = (
     "WHERE chat_id = $1"
 )
 DROP_LABELS = "DELETE FROM labels WHERE chat_id = $1"
-PUT_LABEL = "INSERT INTO labels (chat_id, label) VALUES ($1, $2)"
 
 _NAMES = frozenset(Settings.__struct_fields__)
 

@@ -18,7 +18,7 @@ queries in one module per noun. What it must see to:
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import Command, Fence
@@ -60,10 +60,11 @@ class Replayed:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Once:
-    """An idempotency key. `respond` makes the answer that is stored with the transaction; it may be called on
-    any thread, and again if the transaction has to be repeated."""
+# Without slots: with them Python 3.11 cannot call an alias like `Once`.
+@dataclass(frozen=True)
+class OnceOf(Generic[A]):
+    """An idempotency key. `respond` makes the answer that is stored with the transaction, from what came of
+    it; it may be called on any thread, and again if the transaction has to be repeated."""
 
     user_id: UserId
     method: str
@@ -71,7 +72,10 @@ class Once:
     key: str
     # Of the request's body: the same key with another one is refused.
     fingerprint: str
-    respond: Callable[[Applied], tuple[int, bytes]]
+    respond: Callable[[A], tuple[int, bytes]]
+
+
+Once: TypeAlias = OnceOf[Applied]
 
 
 class Choices(TypedDict, total=False):
@@ -144,6 +148,12 @@ class Store(Protocol):
         chat."""
         ...
 
+    async def update_settings_once(
+        self, chat_id: ChatId, once: OnceOf[Settings], **choices: Unpack[Choices]
+    ) -> Settings | Refusal | Replayed | None:
+        """The same under an idempotency key, which is kept even when there is nothing to change."""
+        ...
+
     # --- everything that is not execution state ---
 
     async def write(self, query: Query[A]) -> A:
@@ -153,6 +163,10 @@ class Store(Protocol):
         It may be done twice when the answer to a commit is lost, so the statements must bear that: ids and
         moments are made before, an insert is followed by a look at what is there under that id. Publishes no
         hint."""
+        ...
+
+    async def write_once(self, query: Query[A], once: OnceOf[A]) -> A | Refusal | Replayed:
+        """The same under an idempotency key."""
         ...
 
     # --- workers ---

@@ -1,9 +1,13 @@
 """Idempotency keys: the answer to a request is stored with what the request did, and given again to who asks
 again within a day."""
 
+from typing import Any, TypeVar
+
 from holdfast.chats.change import Refusal
-from holdfast.store.interface import Once, Replayed
-from holdfast.store.query import Query, Rows, query
+from holdfast.store.interface import OnceOf, Replayed, Store
+from holdfast.store.query import Query, Rows, Value, query
+
+T = TypeVar("T")
 
 KEPT_MICROS = 24 * 3600 * 1_000_000
 
@@ -27,7 +31,7 @@ MISMATCH = Refusal(
 )
 
 
-def stored(once: Once) -> Query[Replayed | Refusal | None]:
+def stored(once: OnceOf[Any]) -> Query[Replayed | Refusal | None]:
     """What was answered under this key, if it was used before."""
 
     def read(rows: Rows) -> Replayed | Refusal | None:
@@ -37,3 +41,28 @@ def stored(once: Once) -> Query[Replayed | Refusal | None]:
         return Replayed(status, bytes(body)) if fingerprint == once.fingerprint else MISMATCH
 
     return query(STORED, once.user_id, once.method, once.path, once.key, read=read)
+
+
+class Repeated(Exception):
+    """It was done before under this key; `earlier` is what was answered then, or why the key is refused."""
+
+    def __init__(self, earlier: Replayed | Refusal) -> None:
+        super().__init__()
+        self.earlier = earlier
+
+
+async def write(store: Store, query: Query[T], once: OnceOf[T] | None) -> T:
+    """For who only goes on when it was done now: raises Repeated."""
+    if once is None:
+        return await store.write(query)
+    match await store.write_once(query, once):
+        case Replayed() | Refusal() as earlier:
+            raise Repeated(earlier)
+        case answer:
+            return answer
+
+
+def kept(once: OnceOf[T], answer: T, now: int) -> tuple[Value, ...]:
+    """What to store under the key: the arguments of STORE."""
+    status, body = once.respond(answer)
+    return (once.user_id, once.method, once.path, once.key, once.fingerprint, status, now, body)

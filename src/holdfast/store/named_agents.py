@@ -1,14 +1,15 @@
 """Named agents: found by who may use them (their owner; everybody once published), changed by their owner
 alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.clock import from_micros
-from holdfast.core.errors import NotFound, WrongState
+from holdfast.core.errors import Bug, NotFound, WrongState
 from holdfast.core.ids import ChatId, NamedAgentId, UserId
 from holdfast.core.text import clean_deep
 from holdfast.store.columns import Written, columns, listed, micros, placeholders, text
@@ -36,9 +37,9 @@ PAGE = f"{_SELECT} WHERE (owner_id = $1 OR published) AND id > $2 ORDER BY id LI
 INSERT = (
     f"INSERT INTO named_agents ({listed(AGENT)}) VALUES ({placeholders(len(AGENT))}) ON CONFLICT DO NOTHING"
 )
+# Only what is chosen anew is written: what somebody else chooses at the same moment stays.
 UPDATE = (
-    f"UPDATE named_agents SET {', '.join(f'{name} = ${n}' for n, name in enumerate(_CHOSEN, 3))} "
-    "WHERE id = $1 AND owner_id = $2 AND NOT EXISTS "
+    "UPDATE named_agents SET %s WHERE id = $1 AND owner_id = $2 AND NOT EXISTS "
     "(SELECT 1 FROM named_agents o WHERE o.owner_id = $2 AND o.name = $3 AND o.id <> $1) "
     f"RETURNING {listed(AGENT)}"
 )
@@ -84,20 +85,29 @@ def create(new: NamedAgent) -> Query[NamedAgent]:
     return Query(((INSERT, _written(AGENT, new)), (ONE, (new.id,))), read)
 
 
-def replace(changed: NamedAgent) -> Query[NamedAgent]:
-    """All that its owner chose. Raises NotFound, also when it is another one's, and WrongState when the owner
-    has another one of this name."""
-    changed = clean_deep(changed)
+def change(
+    agent_id: NamedAgentId, owner_id: UserId, changes: Mapping[str, Any], now: datetime
+) -> Query[NamedAgent]:
+    """What is not in `changes` stays. Raises NotFound, also when it is another one's, and WrongState when the
+    owner has another one of this name."""
+    # The name goes first, as the statement looks for it; one that stays is nobody else's.
+    changed: dict[str, Any] = {**clean_deep(dict(changes)), "updated_at": micros(now)}
+    name = changed.pop("name", None)
+    if "tools" in changed:
+        changed["tools"] = text(changed["tools"])
+    if unknown := changed.keys() - set(_CHOSEN):
+        raise Bug(f"an agent has no {', '.join(sorted(unknown))}")
+    choices = ["name = coalesce($3, name)", *(f"{column} = ${n}" for n, column in enumerate(changed, 4))]
 
     def read(results: Sequence[Rows]) -> NamedAgent:
         if results[1]:
-            raise _taken(changed.name)
+            raise _taken(name)
         if not results[0]:
             raise NotFound("There is no such agent.")
         return agent_of(results[0][0])
 
-    update = (UPDATE, (changed.id, changed.owner_id, *_written(_CHOSEN, changed)))
-    return Query((update, (TAKEN, (changed.owner_id, changed.name, changed.id))), read)
+    update = (UPDATE % ", ".join(choices), (agent_id, owner_id, name, *changed.values()))
+    return Query((update, (TAKEN, (owner_id, name, agent_id))), read)
 
 
 def delete(agent_id: NamedAgentId, owner_id: UserId) -> Query[None]:

@@ -36,6 +36,11 @@ PUT_MODEL = (
 )
 DELETE_MODEL = "DELETE FROM model_configs WHERE name = $1 RETURNING name"
 
+REVISIONS = (
+    "SELECT 0, name, updated_at FROM provider_configs "
+    "UNION ALL SELECT 1, name, updated_at FROM model_configs ORDER BY 1, 2"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Put:
@@ -75,6 +80,11 @@ def model(name: str) -> Query[StoredModel | None]:
 
 def models() -> Query[tuple[StoredModel, ...]]:
     return query(ALL_MODELS, read=each(_model_of))
+
+
+def revisions() -> Query[tuple[Row, ...]]:
+    """What differs when anything was changed: the names, and when each was written last."""
+    return query(REVISIONS, read=lambda rows: tuple(tuple(row) for row in rows))
 
 
 def put_model(new: StoredModel) -> Query[StoredModel]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from holdfast.chats.view import Call
 from holdfast.core.chats import Status
+from holdfast.core.checks import CHECK
 from holdfast.core.events import Episode
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import Message
@@ -68,6 +69,8 @@ class SpanRows:
     parents: tuple[Step, ...]
     messages: tuple[Message, ...]
     upto: int | None
+    # Messages that tell of a check.
+    checks: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,13 @@ SAID = (
 )
 
 
+# Its index is that of messages of the system.
+CHECKS = (
+    f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND revision >= $2 AND role = 'system' "
+    f"""AND NOT removed AND parts LIKE '%"code":"{CHECK}"%' AND {_WITHIN}"""
+)
+
+
 def head(chat_id: ChatId) -> Query[Head | None]:
     return query(f"{_HEAD} WHERE c.id = $1", chat_id, read=lambda rows: _head(rows[0]) if rows else None)
 
@@ -261,17 +271,20 @@ def _missed_of(row: Row, attempt: int | None, before: int | None) -> Missed:
 def _span_rows(chat_id: ChatId, since: int, limit: int) -> Query[SpanRows]:
     args = (chat_id, since, limit - 1)
     return Query(
-        tuple((sql, args) for sql in (TURNS, STEPS, CALLS, PARENTS, SAID, UPTO)),
+        tuple((sql, args) for sql in (TURNS, STEPS, CALLS, PARENTS, SAID, CHECKS, UPTO)),
         lambda results: _assemble(*results),
     )
 
 
-def _assemble(turns: Rows, steps: Rows, calls: Rows, parents: Rows, said: Rows, upto: Rows) -> SpanRows:
+def _assemble(
+    turns: Rows, steps: Rows, calls: Rows, parents: Rows, said: Rows, checks: Rows, upto: Rows
+) -> SpanRows:
     return SpanRows(
         turns=tuple([turn_of(row) for row in turns]),
         steps=tuple([step_of(row) for row in steps]),
         calls=tuple([call_of(row) for row in calls]),
         parents=tuple([step_of(row) for row in parents]),
         messages=tuple([message_of(row) for row in said]),
+        checks=tuple([message_of(row) for row in checks]),
         upto=upto[0][0],
     )

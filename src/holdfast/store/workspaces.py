@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from holdfast.core.clock import from_micros
 from holdfast.core.errors import WrongState
-from holdfast.core.ids import UserId, WorkspaceId
+from holdfast.core.ids import ChatId, UserId, WorkspaceId
 from holdfast.core.text import clean_deep
 from holdfast.core.workspaces import Workspace, Worktree
 from holdfast.store.columns import Written, columns, listed, micros, placeholders
-from holdfast.store.query import Query, Row, Rows, at_most_one, each, query
+from holdfast.store.query import Query, Row, Rows, any_row, at_most_one, each, query
 
 ORPHAN_MICROS = 3600 * 1_000_000
 
@@ -18,6 +18,7 @@ WORKSPACE = columns("id owner_id name path created_at repository base branch cha
 _SELECT = f"SELECT {listed(WORKSPACE)} FROM workspaces"
 ONE = f"{_SELECT} WHERE id = $1"
 OWNED = f"{_SELECT} WHERE id = $1 AND owner_id = $2"
+MADE_FOR = f"{_SELECT} WHERE chat_id = $1 AND chat_id IS NOT NULL ORDER BY id LIMIT 1"
 PAGE = f"{_SELECT} WHERE owner_id = $1 AND id > $2 ORDER BY id LIMIT $3"
 INSERT = (
     f"INSERT INTO workspaces ({listed(WORKSPACE)}) VALUES ({placeholders(len(WORKSPACE))}) "
@@ -40,10 +41,19 @@ def workspace(workspace_id: WorkspaceId, owner_id: UserId) -> Query[Workspace | 
     return query(OWNED, workspace_id, owner_id, read=at_most_one(workspace_of))
 
 
+def made_for(chat_id: ChatId) -> Query[Workspace | None]:
+    """The worktree of this chat, which may not exist yet."""
+    return query(MADE_FOR, chat_id, read=at_most_one(workspace_of))
+
+
 def page(
     owner_id: UserId, *, after: WorkspaceId | None = None, limit: int = 50
 ) -> Query[tuple[Workspace, ...]]:
     return query(PAGE, owner_id, after or _FIRST, limit, read=each(workspace_of))
+
+
+def is_known(workspace_id: WorkspaceId) -> Query[bool]:
+    return query(ONE, workspace_id, read=any_row)
 
 
 def create(new: Workspace) -> Query[Workspace]:

@@ -204,9 +204,10 @@ def _call(
 def started_by(call: Call) -> ChatId | None:
     """The sub-agent that this call started."""
     name = STARTS_AGENTS.get(call.name)
-    if name is None or call.outcome != "succeeded" or not isinstance(call.output, dict):
+    output: Json = call.output
+    if name is None or call.outcome != "succeeded" or not isinstance(output, dict):
         return None
-    agent_id = cast(dict[str, Json], call.output).get(name)
+    agent_id = cast(dict[str, Json], output).get(name)
     return ChatId(agent_id) if isinstance(agent_id, str) else None
 
 
@@ -250,25 +251,28 @@ def _with_agent(span: Span, agent: Chat) -> Span:
 
 
 def _check(chat_id: ChatId, message: Message) -> Span | None:
-    for part in message.parts:
-        if isinstance(part, Notice) and part.code == CHECK and isinstance(part.data, dict):
-            checked = msgspec.convert(part.data, Checked)
-            return Span(
-                id=check_span_id(message),
-                parent_id=turn_id(message.turn),
-                chat_id=chat_id,
-                message_id=message.id,
-                turn=message.turn,
-                kind="check",
-                name=checked.command,
-                input={"command": checked.command},
-                output={"exit_code": checked.exit_code, "output": checked.output},
-                started_at=checked.started_at,
-                finished_at=checked.finished_at,
-                duration_ms=_milliseconds(checked.started_at, checked.finished_at),
-                outcome=checked.result,
-            )
-    return None
+    told = next((part for part in message.parts if isinstance(part, Notice) and part.code == CHECK), None)
+    if told is None:
+        return None
+    try:
+        checked = msgspec.convert(told.data, Checked)
+    except msgspec.ValidationError:
+        return None  # of another version, or not of ours
+    return Span(
+        id=check_span_id(message),
+        parent_id=turn_id(message.turn),
+        chat_id=chat_id,
+        message_id=message.id,
+        turn=message.turn,
+        kind="check",
+        name=checked.command,
+        input={"command": checked.command},
+        output={"exit_code": checked.exit_code, "output": checked.output},
+        started_at=checked.started_at,
+        finished_at=checked.finished_at,
+        duration_ms=_milliseconds(checked.started_at, checked.finished_at),
+        outcome=checked.result,
+    )
 
 
 def _cut(span: Span) -> Span:

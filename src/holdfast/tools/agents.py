@@ -129,7 +129,8 @@ class Agents:
 
     async def wait(self, context: Context, wanted: WaitAgents) -> Answer:
         meant = None if wanted.agent_ids is None else await self._own_ids(context, wanted.agent_ids)
-        news = await self.handing.wait(context, meant, wanted.timeout_seconds)
+        seconds = min(wanted.timeout_seconds, context.seconds or wanted.timeout_seconds)
+        news = await self.handing.wait(context, meant, seconds)
         return Answer(output=fitted(news.shown), consumes=news.keys)
 
     async def list(self, context: Context, _: ListAgents) -> Answer:

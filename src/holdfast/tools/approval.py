@@ -30,20 +30,29 @@ class Rules(Record, frozen=True, kw_only=True):
         }
         return replace(self, per_tool=per_tool, said_here=said_here)
 
+    def denial(self, name: str) -> str | None:
+        """The rule that denies a tool, whatever its kind; None: it is not denied."""
+        match self.per_tool.get(name, self.default):
+            case "deny":
+                return f"{name} = deny"
+            case "allow":
+                return None
+            case "auto" | "ask":
+                return None if self.said_here.get(name, True) else "not allowed for this chat"
+
     def judge(self, tool: Tool) -> tuple[Verdict, str]:
         """What to do with a call, and the rule that says so."""
-        policy = self.per_tool.get(tool.name, self.default)
-        match policy:
-            case "deny":
-                return "deny", f"{tool.name} = deny"
+        if (rule := self.denial(tool.name)) is not None:
+            return "deny", rule
+        if tool.always_asks:
+            return "ask", f"{tool.name} always asks"
+        match self.per_tool.get(tool.name, self.default):
             case "allow":
                 return "run", f"{tool.name} = allow"
             case _ if tool.name in self.said_here:
-                if self.said_here[tool.name]:
-                    return "run", "allowed for this chat"
-                return "deny", "not allowed for this chat"
+                return "run", "allowed for this chat"
             case "ask":
                 return "ask", f"{tool.name} = ask"
-            case "auto":
+            case _:
                 free = tool.reach in ("none", "workspace") or (tool.reach == "command" and self.walled)
                 return ("run" if free else "ask"), f"auto: {tool.reach}"

@@ -2,7 +2,13 @@
 read."""
 
 from holdfast.core.clock import Clock
+from holdfast.core.ids import Ids
+from holdfast.files.kept import Files
+from holdfast.store.interface import Store
+from holdfast.tools.access import access_tool
 from holdfast.tools.agents import agent_tools
+from holdfast.tools.attaching import attach_tool
+from holdfast.tools.colliding import Colliding
 from holdfast.tools.commands import command_tools
 from holdfast.tools.contract import Tool
 from holdfast.tools.family import Family
@@ -24,7 +30,10 @@ def built_in(
     processes: Processes,
     limits: Limits,
     family: Family,
+    files: Files,
+    store: Store,
     clock: Clock,
+    ids: Ids,
     # The program that searches; None: we do it ourselves.
     ripgrep: str | None,
 ) -> tuple[Tool, ...]:
@@ -32,7 +41,9 @@ def built_in(
         ASK_USER,
         PROPOSE_PLAN,
         TODO,
-        *file_tools(workspaces, seen),
+        *file_tools(workspaces, seen, Colliding(store, workspaces, seen, clock, ids)),
+        attach_tool(workspaces, files),
+        access_tool(store, workspaces, clock, ids),
         *search_tools(workspaces, ripgrep),
         *command_tools(processes, workspaces, clock, limits),
         *agent_tools(family),

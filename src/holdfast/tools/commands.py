@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Protocol
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from holdfast.core.clock import Clock
 from holdfast.core.errors import CannotRun, InvalidInput, NotFound
@@ -31,6 +31,7 @@ EXCERPT = 24_000
 COMMAND = 100_000
 # A command in the background that fails at once is told of at once.
 EARLY_SECONDS = 0.5
+FOREGROUND_SECONDS = 30.0
 SIGNALS = ("SIGTERM", "SIGINT", "SIGKILL", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGSTOP", "SIGCONT")
 
 
@@ -51,9 +52,13 @@ class Execute(Input, frozen=True, kw_only=True):
         ),
     ]
     timeout_seconds: Annotated[
-        int,
-        Meta(ge=1, le=3600, description="In the foreground: stopped after so many seconds.", examples=[120]),
-    ] = 30
+        Annotated[int, Meta(ge=1, le=3600)] | UnsetType,
+        Meta(
+            description="In the foreground: stopped after so many seconds; left out, after "
+            f"{FOREGROUND_SECONDS:g} or what was configured.",
+            examples=[120],
+        ),
+    ] = UNSET
     background: Annotated[
         bool,
         Meta(description="Do not wait for the end: for servers and watchers. Answers with a process_id."),
@@ -144,7 +149,8 @@ class Commands:
             process = await self._processes.start(order)
         except CannotRun as error:
             raise ToolError(error.text) from error
-        waiting = EARLY_SECONDS if asked.background else asked.timeout_seconds
+        limit = _limit(context, asked)
+        waiting = EARLY_SECONDS if asked.background else limit
         try:
             await asyncio.wait({process.ended}, timeout=waiting)
             if not asked.background and not process.ended.done():
@@ -153,7 +159,7 @@ class Commands:
             # What it had printed is worth more than the news of the cancellation, which everybody has.
             await self._processes.stop(process, "cancelled")
         entry = process.entry
-        return await self._answer(entry, _outcome(entry, asked), self._note(entry, asked))
+        return await self._answer(entry, _outcome(entry, asked), self._note(entry, asked, limit))
 
     async def output(self, context: Context, asked: ProcessOutput) -> Answer:
         entry = await self._find(context, asked.process_id)
@@ -231,7 +237,7 @@ class Commands:
             described["note"] = note
         return described
 
-    def _note(self, entry: Entry, asked: Execute) -> str:
+    def _note(self, entry: Entry, asked: Execute, limit: float) -> str:
         match entry.end:
             case None if asked.background:
                 return "It goes on running. process_output reads what it prints, process_signal ends it."
@@ -241,13 +247,21 @@ class Commands:
                 return f"Something of it was killed: it took more than {self._limits.memory_mib} MiB."
             case end if end.how == "timed_out":
                 return (
-                    f"It did not end within {asked.timeout_seconds} s and was stopped with everything it "
+                    f"It did not end within {limit:g} s and was stopped with everything it "
                     "started. Give a larger timeout_seconds, or run it in the background."
                 )
             case end if end.how == "cancelled":
                 return "It was cancelled and stopped with everything it started."
             case _:
                 return ""
+
+
+def _limit(context: Context, asked: Execute) -> float:
+    """What the call asks for, but no more than was chosen for the tool."""
+    chosen = context.seconds
+    if asked.timeout_seconds is UNSET:
+        return chosen or FOREGROUND_SECONDS
+    return asked.timeout_seconds if chosen is None else min(chosen, asked.timeout_seconds)
 
 
 def _state(entry: Entry, now: datetime) -> dict[str, Json]:

@@ -32,6 +32,10 @@ class Context(Record, frozen=True, kw_only=True):
     workspace_id: WorkspaceId | None
     call_id: CallId
     run: int
+    # How long the call may take, as it was chosen for the tool; None: as long as the tool says.
+    seconds: float | None = None
+    # The person who approved this call; None: a rule let it run.
+    approved_by: UserId | None = None
 
     @property
     def key(self) -> str:
@@ -71,9 +75,11 @@ class Tool:
     ends_turn: bool = False
     # A person answers it, through the API.
     asks: ActionKind | None = None
-    # None: it minds the time itself.
+    # None: it minds the time itself, and what the context says of it.
     timeout_seconds: float | None = 60.0
     deadline_seconds: float | None = None
+    # A person is asked about every single call, whatever rule there is.
+    always_asks: bool = False
 
     @cached_property
     def schema(self) -> dict[str, Json]:

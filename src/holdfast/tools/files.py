@@ -9,6 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from holdfast.core.errors import HoldfastError
+from holdfast.tools.colliding import Colliding
 from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
 from holdfast.workspaces.blocking import finishing
 from holdfast.workspaces.chat_files import ChatFiles, Done
@@ -68,8 +69,9 @@ class ListDirectory(Input, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="A directory; without it, the workspace.", examples=["src"])] = "."
 
 
-def file_tools(workspaces: Workspaces, seen: Seen) -> tuple[Tool, ...]:
-    files = Files(workspaces, seen)
+def file_tools(workspaces: Workspaces, seen: Seen, colliding: Colliding | None = None) -> tuple[Tool, ...]:
+    """`colliding`: who tells others of what was written."""
+    files = Files(workspaces, seen, colliding)
     return (
         Tool(
             name="read_file",
@@ -129,12 +131,15 @@ def file_tools(workspaces: Workspaces, seen: Seen) -> tuple[Tool, ...]:
 
 
 class Files:
-    def __init__(self, workspaces: Workspaces, seen: Seen) -> None:
+    def __init__(self, workspaces: Workspaces, seen: Seen, colliding: Colliding | None) -> None:
         self._workspaces = workspaces
         self._seen = seen
+        self._colliding = colliding
 
     async def read(self, context: Context, given: ReadFile) -> Answer:
-        return await self._do(context, lambda of: of.read(given.path, given.start_line, given.end_line))
+        return await self._look(
+            context, given.path, lambda of: of.read(given.path, given.start_line, given.end_line)
+        )
 
     async def write(self, context: Context, given: WriteFile) -> Answer:
         return await self._do(context, lambda of: of.write(given.path, given.content))
@@ -147,7 +152,17 @@ class Files:
         return await self._do(context, lambda of: of.delete(given.path))
 
     async def list(self, context: Context, given: ListDirectory) -> Answer:
-        return await self._do(context, lambda of: of.look(given.path))
+        return await self._look(context, given.path, lambda of: of.look(given.path))
+
+    async def _look(self, context: Context, path: str, what: Callable[[ChatFiles], Done]) -> Answer:
+        """Reading reaches further than the workspace: as far as a person let it."""
+        try:
+            root = await self._workspaces.root_for_reading(context, path)
+            files = ChatFiles(root, self._seen, context.chat_id, repeated=context.run > 1)
+            done = await finishing(lambda: what(files))
+        except HoldfastError as error:
+            raise ToolError(error.text) from error
+        return Answer(output=done.text)
 
     async def _do(self, context: Context, what: Callable[[ChatFiles], Done]) -> Answer:
         try:
@@ -156,4 +171,5 @@ class Files:
             done = await finishing(lambda: what(files))
         except HoldfastError as error:
             raise ToolError(error.text) from error
-        return Answer(output=done.text, diff=done.diff)
+        told = () if self._colliding is None else await self._colliding.note(context, root, done.touched)
+        return Answer(output="\n".join((done.text, *told)), diff=done.diff)

@@ -7,7 +7,7 @@ from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError, NotFound
 from holdfast.core.ids import ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
-from holdfast.store import choices, workspaces
+from holdfast.store import choices, collisions, workspaces
 from holdfast.store.children import Child
 from holdfast.store.interface import Store
 from holdfast.tools.contract import ToolError
@@ -58,6 +58,7 @@ class OwnWorktrees:
                 return f"Its changes are in {own.path}, on the branch {own.worktree.branch}."
             await self._worktrees.remove(own)
             await self._store.write(workspaces.delete(own.id, own.owner_id))
+            await self._store.write(collisions.forget(child.id))
         except (HoldfastError, OSError) as error:
             log.warning("worktree not looked at", path=own.path, reason=str(error))
             return f"Its worktree {own.path} could not be looked at and is kept."

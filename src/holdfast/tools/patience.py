@@ -1,10 +1,10 @@
-"""How tools for sub-agents wait: for the database when it is away, for what others do, and for their own end
-when somebody cancels them."""
+"""How tools wait: for the database when it is away, for what others do, and for their own end when somebody
+cancels them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from holdfast.bus.listener import Listener
 from holdfast.core.errors import StoreClosed, TryAgain
@@ -13,22 +13,29 @@ from holdfast.tools.contract import Answer, Context
 # A lost hint delays by no more than this.
 POLL_SECONDS = 1.0
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Work = Callable[[Context, Any], Awaitable[Answer]]
 
 
 def patient(work: Work) -> Work:
     """Begins anew while the database cannot be asked: for what may be repeated."""
+    return patiently(work)
 
-    async def run(context: Context, given: Any) -> Answer:
+
+def patiently(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """The same for a question. A call whose chat is somebody else's meanwhile is cancelled from outside."""
+
+    async def asking(*args: P.args, **kwargs: P.kwargs) -> T:
         while True:
             try:
-                return await work(context, given)
+                return await ask(*args, **kwargs)
             except StoreClosed:
                 raise
             except TryAgain as error:
                 await asyncio.sleep(error.after_seconds)
 
-    return run
+    return asking
 
 
 def whole(work: Work) -> Work:

@@ -2,7 +2,8 @@
 change nothing."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, TypedDict
 
 from msgspec import Meta
 
@@ -10,6 +11,7 @@ from holdfast.core.errors import HoldfastError
 from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
 from holdfast.workspaces.beneath import Root
 from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.paths import Parts
 from holdfast.workspaces.scan import Request
 from holdfast.workspaces.search import SEARCH_SECONDS, Results, search
 from holdfast.workspaces.skills import read_skill
@@ -110,7 +112,7 @@ class Searches:
     async def glob(self, context: Context, given: Glob) -> Answer:
         async def find(root: Root) -> str:
             request = Request(
-                parts=root.parse(given.path),
+                **_where(root, given.path),
                 glob=given.pattern,
                 pattern=None,
                 limit=NAMES,
@@ -120,12 +122,12 @@ class Searches:
                 await search(root, request), "No file matches. Files that .gitignore names are not searched."
             )
 
-        return await self._do(context, find)
+        return await self._do(context, find, given.path)
 
     async def grep(self, context: Context, given: Grep) -> Answer:
         async def find(root: Root) -> str:
             request = Request(
-                parts=root.parse(given.path),
+                **_where(root, given.path),
                 glob=given.glob,
                 pattern=given.pattern,
                 context=given.context,
@@ -134,7 +136,7 @@ class Searches:
             )
             return _told(await search(root, request), "No line matches.")
 
-        return await self._do(context, find)
+        return await self._do(context, find, given.path)
 
     async def read_skill(self, context: Context, given: ReadSkill) -> Answer:
         async def read(root: Root) -> str:
@@ -143,9 +145,9 @@ class Searches:
 
         return await self._do(context, read)
 
-    async def _do(self, context: Context, what: Callable[[Root], Awaitable[str]]) -> Answer:
+    async def _do(self, context: Context, what: Callable[[Root], Awaitable[str]], path: str = ".") -> Answer:
         try:
-            return Answer(output=await what(await self._workspaces.root_of(context)))
+            return Answer(output=await what(await self._workspaces.root_for_reading(context, path)))
         except HoldfastError as error:
             raise ToolError(error.text) from error
 
@@ -157,3 +159,19 @@ def _told(results: Results, nothing: str) -> str:
     if results.note is not None:
         lines.append(f"[{results.note}]")
     return "\n".join(lines)
+
+
+class _Where(TypedDict):
+    parts: Parts
+    above: str
+    links: bool
+
+
+def _where(root: Root, path: str) -> _Where:
+    """What was asked for with an absolute path is shown with one, so that it can be read."""
+    outside = root.base == Path("/")
+    return {
+        "parts": root.parse(path),
+        "above": f"{root.path}/" if outside else "",
+        "links": root.only is None,
+    }

@@ -29,6 +29,8 @@ class Permitted(Record, frozen=True, kw_only=True):
     client_tools: Mapping[str, ClientTool]
     client_tool_seconds: float
     on_uncertain: Literal["tell", "ask"]
+    # What differs for single tools.
+    uncertain_tools: Mapping[str, Literal["tell", "ask"]] = {}
 
 
 def new_calls(
@@ -51,6 +53,8 @@ def _judge(call: ToolCall, tools: Registry, permitted: Permitted, now: datetime)
         return _answered(call, "failed", tools.unknown(call.name))
     if (wrong := _unreadable(call)) is not None:
         return _answered(call, "failed", wrong)
+    if (rule := permitted.rules.denial(call.name)) is not None:
+        return _denied(call, rule, now)
     if tool is None:
         return NewCall(
             call_id=call.call_id,
@@ -76,16 +80,20 @@ def _judge(call: ToolCall, tools: Registry, permitted: Permitted, now: datetime)
 def _permit(call: ToolCall, tool: Tool, permitted: Permitted, now: datetime) -> NewCall:
     verdict, rule = permitted.rules.judge(tool)
     if verdict == "deny":
-        text = f"{tool.name} is not allowed here. Do without it, or ask the user."
-        return replace(_answered(call, "denied", text), approval=Approval(by="rule", rule=rule, at=now))
+        return _denied(call, rule, now)
     return NewCall(
         call_id=call.call_id,
         name=call.name,
         effect=tool.effect,
-        on_uncertain=permitted.on_uncertain,
+        on_uncertain=permitted.uncertain_tools.get(tool.name, permitted.on_uncertain),
         waits_for="approval" if verdict == "ask" else None,
         approval=Approval(by="rule", rule=rule, at=now) if verdict == "run" else None,
     )
+
+
+def _denied(call: ToolCall, rule: str, now: datetime) -> NewCall:
+    text = f"{call.name} is not allowed here. Do without it, or ask the user."
+    return replace(_answered(call, "denied", text), approval=Approval(by="rule", rule=rule, at=now))
 
 
 def _answered(call: ToolCall, outcome: Outcome, text: str) -> NewCall:

@@ -15,7 +15,7 @@ from holdfast.core.shapes import Json, Record
 from holdfast.prompt.history import CONTINUED
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import PromptMessage, Request
-from holdfast.worker.generate import wait_for_retry
+from holdfast.worker.generate import shown_files, wait_for_retry
 from holdfast.worker.run import Run
 from holdfast.worker.stream import forget, stream
 from holdfast.worker.turn import Compact
@@ -99,11 +99,12 @@ async def _wait(run: Run, failed: AttemptFailed, step: NewStep, *, attempts: int
 
 
 async def _request(run: Run, config: ModelConfig, leave_out: int) -> Request:
-    shown = (await run.chat.history()).prompt.shown()
+    shown = without_oldest((await run.chat.history()).prompt.shown(), leave_out)
     return Request(
         model=config,
         system=(SYSTEM,),
-        messages=(*without_oldest(shown, leave_out), PromptMessage(role="user", parts=(Text(text=ASK),))),
+        messages=(*shown, PromptMessage(role="user", parts=(Text(text=ASK),))),
+        files=await shown_files(run, shown),
         cache_key=run.chat.chat_id,
         purpose="compaction",
         attempt=run.chat.view.chat.attempt,

@@ -2,7 +2,7 @@
 whole; a failed attempt is tried again here and nowhere else, and every wait is a durable notice."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -22,11 +22,13 @@ from holdfast.chats.commands import (
 )
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.failures import Failure
-from holdfast.core.parts import Notice
+from holdfast.core.ids import FileId
+from holdfast.core.parts import File, Notice, ToolCall
 from holdfast.core.usage import Usage
 from holdfast.providers.assemble import Answer
 from holdfast.providers.configs import ModelConfig
-from holdfast.providers.interface import Request, StopReason
+from holdfast.providers.interface import PromptMessage, Request, StopReason
+from holdfast.store.approvals import said_for_chat
 from holdfast.worker.history import go_on, nudges
 from holdfast.worker.run import Run
 from holdfast.worker.stream import forget, stream
@@ -63,16 +65,26 @@ async def generate(run: Run, *, nudge: bool = False) -> None:
 
 
 async def _request(run: Run, config: ModelConfig) -> Request:
-    history = await run.chat.history()
+    messages = (await run.chat.history()).prompt.shown()
     return Request(
         model=config,
         system=run.system,
-        messages=history.prompt.shown(),
+        messages=messages,
+        files=await shown_files(run, messages),
         tools=run.tool_definitions,
         effort=run.effort,
         cache_key=run.chat.chat_id,
         attempt=run.chat.view.chat.attempt,
     )
+
+
+async def shown_files(run: Run, messages: Sequence[PromptMessage]) -> Mapping[FileId, bytes]:
+    """What the files hold that the messages name."""
+    named = [part for message in messages for part in message.parts if isinstance(part, File)]
+    files, owner_id = run.files, run.chat.view.chat.owner_id
+    if not named or files is None:
+        return {}
+    return await run.chat.persist(lambda: files.shown(named, owner_id))
 
 
 async def wait_for_retry(run: Run) -> None:
@@ -103,6 +115,8 @@ async def _again(run: Run, failed: AttemptFailed, step: NewStep) -> bool:
 
 async def _commit(run: Run, answer: Answer, step: NewStep) -> None:
     """The answer and, in the same transaction, what follows from it without anybody's doing."""
+    if run.said_here and any(isinstance(part, ToolCall) for part in answer.parts):
+        run.hear_people(await run.chat.read(said_for_chat(run.chat.chat_id)))
     calls = run.new_calls(answer.parts)
     message = NewMessage(
         role="assistant", parts=answer.parts, model=step.model, effort=run.effort, usage=step.usage

@@ -78,7 +78,7 @@ class OwnedChat:
         return self._history
 
     async def read(self, query: Query[T]) -> T:
-        return await self._persist(lambda: self.store.read(query))
+        return await self.persist(lambda: self.store.read(query))
 
     @property
     def known_texts(self) -> Texts:
@@ -89,7 +89,7 @@ class OwnedChat:
         """After anybody else changed the chat, or a commit of ours has an unknown end."""
         # What was said until now is in what is read now.
         self._newest_hint = None
-        view = await self._persist(lambda: self.store.view(self.chat_id))
+        view = await self.persist(lambda: self.store.view(self.chat_id))
         if view is None:
             raise NotOurs("the chat is deleted")
         self.view = view
@@ -131,7 +131,7 @@ class OwnedChat:
     async def _commit(self, fence: Fence, commands: tuple[Command, ...]) -> Change:
         self._committing += 1
         try:
-            result = await self._persist(
+            result = await self.persist(
                 lambda: self.store.transition(self.chat_id, *commands, fence=fence, view=self.view)
             )
         finally:
@@ -149,7 +149,7 @@ class OwnedChat:
         self._look()
         return result.change
 
-    async def _persist(self, ask: Callable[[], Awaitable[T]]) -> T:
+    async def persist(self, ask: Callable[[], Awaitable[T]]) -> T:
         """While the database cannot be asked the work waits for it, as long as nobody else can own the
         chat."""
         tries = 0

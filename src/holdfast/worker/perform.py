@@ -46,6 +46,8 @@ async def perform(run: Run, call: Call, call_input: Json) -> Ended:
         workspace_id=run.chosen.workspace_id,
         call_id=call.call_id,
         run=call.run,
+        seconds=run.settings.tool_seconds.get(tool.name),
+        approved_by=None if call.approval is None else call.approval.user_id,
     )
     try:
         parsed = tool.parse(call_input)
@@ -69,13 +71,18 @@ async def perform(run: Run, call: Call, call_input: Json) -> Ended:
 
 async def _run(tool: Tool, context: Context, parsed: Input) -> Any:
     if inspect.iscoroutinefunction(tool.run):
-        return await _on_the_loop(tool, tool.run(context, parsed))
+        return await _on_the_loop(tool, context, tool.run(context, parsed))
     answer = await _in_a_thread(tool, context, parsed)
-    return await _on_the_loop(tool, answer) if inspect.isawaitable(answer) else answer
+    return await _on_the_loop(tool, context, answer) if inspect.isawaitable(answer) else answer
 
 
-async def _on_the_loop(tool: Tool, work: Any) -> Any:
-    limit = asyncio.timeout(tool.timeout_seconds)
+def _seconds(tool: Tool, context: Context) -> float | None:
+    """How long it is waited for; None: it minds the time itself."""
+    return None if tool.timeout_seconds is None else context.seconds or tool.timeout_seconds
+
+
+async def _on_the_loop(tool: Tool, context: Context, work: Any) -> Any:
+    limit = asyncio.timeout(seconds := _seconds(tool, context))
     try:
         async with limit:
             return await work
@@ -83,8 +90,7 @@ async def _on_the_loop(tool: Tool, work: Any) -> Any:
         if not limit.expired():
             raise  # the tool's own
         raise ToolError(
-            f"{tool.name} did not end within {tool.timeout_seconds:g} s and was stopped; "
-            "it may have had effects."
+            f"{tool.name} did not end within {seconds:g} s and was stopped; it may have had effects."
         ) from None
 
 
@@ -92,14 +98,15 @@ async def _in_a_thread(tool: Tool, context: Context, parsed: Input) -> Any:
     assert tool.run is not None
     future = start_thread(tool.run, context, parsed, name=f"holdfast-{tool.name}")
     future.add_done_callback(_hear)
+    seconds = _seconds(tool, context)
     try:
-        done, _ = await asyncio.wait({future}, timeout=tool.timeout_seconds)
+        done, _ = await asyncio.wait({future}, timeout=seconds)
     except asyncio.CancelledError:
         # A thread cannot be stopped: its real end is worth waiting for, until somebody loses patience.
         done, _ = await asyncio.wait({future})
     if not done:
         raise ToolError(
-            f"{tool.name} did not end within {tool.timeout_seconds:g} s. It could not be stopped and may "
+            f"{tool.name} did not end within {seconds:g} s. It could not be stopped and may "
             "still have effects."
         )
     return future.result()

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from holdfast.chats.view import View
 from holdfast.core.steps import Step
-from holdfast.store.budgets import caps, is_spent
+from holdfast.store.budgets import is_spent
 from holdfast.store.steps import steps_of_turns
 from holdfast.worker.history import History
 from holdfast.worker.run import Run
@@ -43,6 +43,7 @@ async def decide_action(run: Run, view: View) -> Action:
         ),
         repeats=history.repeats(chat.turn, finished),
         over_budget=await _over_budget(run),
+        given_up=None if run.terms is None else run.terms.limit,
         context=context,
         compactions_in_vain=in_vain,
     )
@@ -54,7 +55,7 @@ async def _over_budget(run: Run) -> bool:
         return False
     # Before the question, as in the runner.
     run.budgeted = False
-    budgets = await run.chat.read(caps(run.chat.chat_id))
+    budgets = await run.chat.read(run.caps)
     if budgets:
         run.budgeted = True
     return any(is_spent(budget) for budget in budgets)

@@ -10,23 +10,29 @@ from msgspec.structs import replace
 from holdfast.chats.commands import NewCall, NewStep
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.chats import ClientTool, Settings
+from holdfast.core.checks import Checked
 from holdfast.core.clock import Clock
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.events import Episode
 from holdfast.core.ids import CallId, ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.parts import Part
 from holdfast.core.shapes import Record
+from holdfast.core.usage import Budget
+from holdfast.files.kept import Files
 from holdfast.prompt.system import system
 from holdfast.providers.assemble import Assembler
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import Tool as ToolDefinition
 from holdfast.providers.registry import Model
+from holdfast.store.budgets import all_caps, caps
+from holdfast.store.query import Query
 from holdfast.tools.choice import names_of
 from holdfast.tools.registry import Registry
 from holdfast.worker.asked import Permitted, new_calls
 from holdfast.worker.models import Models
 from holdfast.worker.owned import OwnedChat
 from holdfast.worker.settings import WorkerSettings
+from holdfast.worker.terms import Terms
 from holdfast.worker.turn import Limits
 
 
@@ -45,8 +51,8 @@ class Surroundings(Protocol):
         """What agents are told who work there; None: nothing."""
         ...
 
-    async def complaint(self, where: Where) -> str | None:
-        """After files were written: what the check of the place finds wrong; None: nothing, or no check."""
+    async def check(self, where: Where) -> Checked | None:
+        """After files were written: what the check of the place says; None: there is none."""
         ...
 
 
@@ -72,9 +78,11 @@ class Run:
         clock: Clock,
         ids: Ids,
         surroundings: Surroundings | None = None,
+        files: Files | None = None,
     ) -> None:
         self.chat = chat
         self.surroundings = surroundings
+        self.files = files
         self.settings = settings
         self.models = models
         self.clock = clock
@@ -96,14 +104,16 @@ class Run:
         chosen: Settings,
         agent: NamedAgent | None = None,
         verdicts: Mapping[str, bool] | None = None,
+        terms: Terms | None = None,
     ) -> None:
-        """What was chosen for the chat, for the turn that begins: the agent it is started as, and what a
-        person said of tools for the whole chat."""
+        """What was chosen for the chat, for the turn that begins: the agent it is started as, what a person
+        said of tools for the whole chat, and what binds it as an agent of a run."""
         self.chosen = chosen
         self.agent = agent
+        self.terms = terms
         self.model_config = self._model_config()
         self.limits = self._limits()
-        self.tools = self._all_tools.only(agent.tools if agent else None).only(names_of(chosen.tools))
+        self.tools = self._tools()
         self.system = tuple(system(agent.instructions if agent else None, chosen.instructions))
         self.tool_definitions = _definitions(self.tools, chosen.client_tools)
         self._permitted = Permitted(
@@ -111,7 +121,25 @@ class Run:
             client_tools={tool.name: tool for tool in chosen.client_tools},
             client_tool_seconds=self.settings.client_tool_seconds,
             on_uncertain="ask" if self.settings.ask_when_uncertain else "tell",
+            uncertain_tools=self.settings.uncertain_tools,
         )
+
+    @property
+    def said_here(self) -> Mapping[str, bool]:
+        """What a person said of tools for the whole chat, as far as it is known here."""
+        return self._permitted.rules.said_here
+
+    def hear_people(self, verdicts: Mapping[str, bool]) -> None:
+        """What counts of it now: it may have been taken back while the turn runs."""
+        rules = replace(self._permitted.rules, said_here=dict(verdicts))
+        self._permitted = replace(self._permitted, rules=rules)
+
+    @property
+    def caps(self) -> Query[tuple[Budget, ...]]:
+        """The budgets that bind the chat. One that nobody started belongs to no run."""
+        chat = self.chat.view.chat
+        alone = chat.parent_id is None and chat.run_id is None
+        return caps(chat.id) if alone else all_caps(chat.id)
 
     @property
     def where(self) -> Where:
@@ -147,9 +175,19 @@ class Run:
 
     def _limits(self) -> Limits:
         limits, config = self.settings.limits, self.model_config
+        if self.terms is not None and self.terms.steps is not None:
+            limits = replace(limits, steps=min(limits.steps, self.terms.steps))
         if config is None or config.compaction_threshold is None:
             return limits
         return replace(limits, compaction_threshold=config.compaction_threshold)
+
+    def _tools(self) -> Registry:
+        chosen = self._all_tools.only(self.agent.tools if self.agent else None)
+        chosen = chosen.only(names_of(self.chosen.tools))
+        if self.terms is None:
+            return chosen
+        answer = self.terms.answer
+        return Registry((*(chosen if self.terms.has_tools else ()), *(() if answer is None else (answer,))))
 
     @property
     def may_ask(self) -> bool:
@@ -159,7 +197,8 @@ class Run:
     # --- tools ---
 
     def new_calls(self, parts: Sequence[Part]) -> tuple[NewCall, ...]:
-        return new_calls(parts, self.tools, self._permitted, self.clock.now())
+        calls = new_calls(parts, self.tools, self._permitted, self.clock.now())
+        return calls if self.terms is None else self.terms.judge(calls)
 
     def new_call_id(self) -> CallId:
         return CallId("call_" + self.ids.uuid7(self.clock.now()).replace("-", ""))

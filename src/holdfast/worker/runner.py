@@ -14,12 +14,14 @@ from holdfast.core.chats import Settings
 from holdfast.core.errors import HoldfastError, StoreClosed
 from holdfast.core.events import Hint
 from holdfast.core.failures import Failure
+from holdfast.core.runs import AgentTerms
 from holdfast.core.usage import Budget
 from holdfast.store.approvals import said_for_chat
-from holdfast.store.budgets import caps
+from holdfast.store.calls import calls_of_turns
 from holdfast.store.choices import settings
+from holdfast.store.journals import terms as agent_terms
 from holdfast.store.named_agents import of_chat
-from holdfast.store.query import joined
+from holdfast.store.query import constant, joined
 from holdfast.worker.compact import compact
 from holdfast.worker.execute import execute
 from holdfast.worker.generate import generate
@@ -27,6 +29,7 @@ from holdfast.worker.interrupt import finish_interrupt
 from holdfast.worker.owned import NotOurs, Stale, Texts
 from holdfast.worker.progress import decide_action
 from holdfast.worker.run import Run
+from holdfast.worker.terms import Terms
 from holdfast.worker.turn import CallModel, Compact, Fail, Finish, RequireAction, RunCalls
 
 log = structlog.get_logger(__name__)
@@ -137,17 +140,23 @@ class Runner:
         chat = self.run.chat
         # Before the question: a hint that comes meanwhile asks for another look.
         self.run.budgeted = False
-        chosen, agent, budgets = await chat.read(
-            joined(settings(chat.chat_id), of_chat(chat.chat_id), caps(chat.chat_id), read=_chosen)
+        agreed = constant(None) if chat.view.chat.run_id is None else agent_terms(chat.chat_id)
+        chosen, agent, budgets, terms = await chat.read(
+            joined(settings(chat.chat_id), of_chat(chat.chat_id), self.run.caps, agreed, read=_chosen)
         )
         if chosen is None:
             raise NotOurs("the chat is deleted")
-        self.run.choose(chosen, agent)
+        bound = None if terms is None else await self._bound(terms)
+        self.run.choose(chosen, agent, terms=bound)
         if self.run.may_ask:
-            self.run.choose(chosen, agent, await chat.read(said_for_chat(chat.chat_id)))
+            self.run.choose(chosen, agent, await chat.read(said_for_chat(chat.chat_id)), bound)
         if budgets:
             self.run.budgeted = True
         self._chosen_for_turn = chat.view.chat.turn
+
+    async def _bound(self, terms: AgentTerms) -> Terms:
+        chat = self.run.chat
+        return Terms(terms, await chat.read(calls_of_turns(chat.chat_id, 0, chat.view.chat.turn)))
 
     # --- the actions ---
 
@@ -208,8 +217,13 @@ class Runner:
                 log.exception("chat not given back", chat_id=chat.chat_id)
 
 
-Chosen = tuple[Settings | None, NamedAgent | None, tuple[Budget, ...]]
+Chosen = tuple[Settings | None, NamedAgent | None, tuple[Budget, ...], AgentTerms | None]
 
 
-def _chosen(chosen: Settings | None, agent: NamedAgent | None, budgets: tuple[Budget, ...]) -> Chosen:
-    return chosen, agent, budgets
+def _chosen(
+    chosen: Settings | None,
+    agent: NamedAgent | None,
+    budgets: tuple[Budget, ...],
+    terms: AgentTerms | None,
+) -> Chosen:
+    return chosen, agent, budgets, terms

@@ -1,5 +1,7 @@
 """What can be chosen for a worker."""
 
+from typing import Literal
+
 from holdfast.core.shapes import Record
 from holdfast.providers.backoff import RetryRule
 from holdfast.tools.approval import Rules
@@ -19,6 +21,10 @@ class WorkerSettings(Record, frozen=True, kw_only=True):
     rules: Rules = Rules()
     # A call in flight when the server dies: tell the model that its outcome is unknown, or ask a person.
     ask_when_uncertain: bool = False
+    # The same for single tools, by name.
+    uncertain_tools: dict[str, Literal["tell", "ask"]] = {}  # noqa: RUF012 - msgspec copies it
+    # After how many seconds calls are ended, by the tool's name; otherwise the tool says.
+    tool_seconds: dict[str, float] = {}  # noqa: RUF012
     # The model for summaries; None: the chat's own.
     compaction_model: str | None = None
     compaction_seconds: float = 90.0

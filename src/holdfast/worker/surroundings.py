@@ -1,22 +1,24 @@
 """What the place a chat works in has to say, put into history before a model call: its instructions, once for
-each workspace and again after a summary has hidden them; and what its check finds wrong after a step that
-wrote files."""
+each workspace and again after a summary has hidden them; and what its check says after a step that wrote
+files. The model is only told what is wrong, people also that it was looked."""
+
+import msgspec
 
 from holdfast.chats.commands import NewMessage
 from holdfast.chats.view import View
+from holdfast.core.checks import CHECK
 from holdfast.core.parts import Notice
 from holdfast.worker.history import INSTRUCTIONS
 from holdfast.worker.run import Run, Surroundings
 
 NONE = "This workspace has no instructions of its own."
-CHECK = "check"
 
 
 async def said(run: Run) -> tuple[NewMessage, ...]:
     """The messages that are still to be committed."""
     if run.surroundings is None:
         return ()
-    return (*await _instructions(run, run.surroundings), *await _complaint(run, run.surroundings))
+    return (*await _instructions(run, run.surroundings), *await _check(run, run.surroundings))
 
 
 async def _instructions(run: Run, surroundings: Surroundings) -> tuple[NewMessage, ...]:
@@ -24,18 +26,23 @@ async def _instructions(run: Run, surroundings: Surroundings) -> tuple[NewMessag
     history = await run.chat.history()
     if history.instructed_for == (where.workspace_id or ""):
         return ()
-    text = await surroundings.instructions(where)
+    # Where the place is says the database, which may be away for a moment.
+    text = await run.chat.persist(lambda: surroundings.instructions(where))
     if text is None and where.workspace_id is None:
         return ()
     notice = Notice(code=INSTRUCTIONS, text=text or NONE, data={"workspace_id": where.workspace_id or ""})
     return (NewMessage(role="system", parts=(notice,), visibility="model"),)
 
 
-async def _complaint(run: Run, surroundings: Surroundings) -> tuple[NewMessage, ...]:
+async def _check(run: Run, surroundings: Surroundings) -> tuple[NewMessage, ...]:
     if not wrote(run, run.chat.view):
         return ()
-    text = await surroundings.complaint(run.where)
-    return () if text is None else (NewMessage(role="system", parts=(Notice(code=CHECK, text=text),)),)
+    checked = await run.chat.persist(lambda: surroundings.check(run.where))
+    if checked is None:
+        return ()
+    notice = Notice(code=CHECK, text=checked.text, data=msgspec.to_builtins(checked))
+    visibility = "user" if checked.result == "passed" else "both"
+    return (NewMessage(role="system", parts=(notice,), visibility=visibility),)
 
 
 def wrote(run: Run, view: View) -> bool:

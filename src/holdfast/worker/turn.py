@@ -26,6 +26,8 @@ class Progress(Record, frozen=True, kw_only=True):
     repeats: Repeats = Repeats()
     # A budget of the chat or of somebody above it is spent.
     over_budget: bool = False
+    # Why no more is expected of the agent of a run.
+    given_up: Failure | None = None
     # What the last step was shown, compared with what the model can take.
     context: Context = "free"
     # How many summaries were made without a smaller context after them.
@@ -117,7 +119,7 @@ def _limit(view: View, progress: Progress, limits: Limits) -> Failure | None:
             kind="loop_guard",
             message=f"The same call failed {STOP_AFTER} times in a row; the turn was stopped.",
         )
-    return BUDGET_SPENT if progress.over_budget else None
+    return BUDGET_SPENT if progress.over_budget else progress.given_up
 
 
 BUDGET_SPENT = Failure(

@@ -7,7 +7,7 @@ import socket
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 
@@ -17,6 +17,7 @@ from holdfast.core.clock import Clock, SystemClock
 from holdfast.core.errors import HoldfastError, StoreClosed, TryAgain
 from holdfast.core.events import Hint, Repeat, Reread
 from holdfast.core.ids import ChatId, Ids, RandomIds, UserId, WorkerId
+from holdfast.files.kept import Files
 from holdfast.store.hints import owned as owned_by
 from holdfast.store.interface import Store
 from holdfast.store.sweep import sweep
@@ -24,6 +25,7 @@ from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.family import Isolation
 from holdfast.tools.registry import Registry
 from holdfast.worker.deliveries import tell_parents
+from holdfast.worker.hands import Hands
 from holdfast.worker.lease import LeaseKeeper
 from holdfast.worker.models import Models
 from holdfast.worker.owned import OwnedChat, Texts
@@ -39,6 +41,14 @@ INDEX_SECONDS = 1.0
 HAND_OVER_SECONDS = 1.0
 
 
+class Beside(Protocol):
+    """What else is done under the lease of this worker."""
+
+    async def work(self, worker_id: WorkerId, hands: Hands) -> None:
+        """Until it is cancelled; whatever it held is free then."""
+        ...
+
+
 class Worker:
     def __init__(
         self,
@@ -52,7 +62,9 @@ class Worker:
         clock: Clock | None = None,
         ids: Ids | None = None,
         surroundings: Surroundings | None = None,
+        files: Files | None = None,
         isolation: Isolation | None = None,
+        beside: Beside | None = None,
     ) -> None:
         self._store = store
         self._bus = bus
@@ -63,7 +75,9 @@ class Worker:
         self._clock = clock or SystemClock()
         self._ids = ids or RandomIds()
         self._surroundings = surroundings
+        self._files = files
         self._isolation = isolation
+        self._beside = beside
         self._runners: dict[ChatId, Runner] = {}
         self._tasks: dict[ChatId, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -125,6 +139,17 @@ class Worker:
             asyncio.create_task(self._every(settings.poll_seconds, self._tell, self._untold)),
             asyncio.create_task(self._every(INDEX_SECONDS, self._index)),
         ]
+        beside: list[asyncio.Task[None]] = []
+        if self._beside is not None:
+            hands = Hands(
+                worker_id,
+                settings.lease_seconds,
+                self._clock,
+                self._room,
+                lambda view: self._adopt(view, lease),
+            )
+            beside = [asyncio.create_task(self._beside.work(worker_id, hands))]
+        upkeep += beside
         ends = [asyncio.create_task(self._stopping.wait()), asyncio.create_task(self._lease_lost.wait())]
         try:
             await asyncio.wait([*ends, *upkeep], return_when=asyncio.FIRST_COMPLETED)
@@ -132,6 +157,8 @@ class Worker:
                 if task.done():
                     task.result()
             if self._stopping.is_set():
+                # First those who would start more chats.
+                await _cancel(beside)
                 # What it is just taking is started, and handed over with the rest.
                 await asyncio.wait({acquiring}, timeout=HAND_OVER_SECONDS)
                 await self._hand_over()
@@ -211,6 +238,19 @@ class Worker:
                 return views
         return []
 
+    def _room(self, owner_id: UserId) -> int:
+        """How many more agents of this owner may be run."""
+        if self._stopping.is_set():
+            return 0
+        running = [runner.run.chat.view.chat for runner in self._runners.values() if not runner.only_waits]
+        agents = sum(1 for chat in running if chat.parent_id is not None or chat.run_id is not None)
+        own = sum(1 for chat in running if chat.owner_id == owner_id)
+        return min(self._settings.max_agents - agents, self._settings.max_per_user - own)
+
+    def _adopt(self, view: View, lease: LeaseKeeper) -> None:
+        if view.chat.id not in self._runners:
+            self._start(view, lease)
+
     def _start(self, view: View, lease: LeaseKeeper) -> None:
         run = Run(
             OwnedChat(self._store, lease, view, self._bus.publish, self._metrics),
@@ -220,6 +260,7 @@ class Worker:
             clock=self._clock,
             ids=self._ids,
             surroundings=self._surroundings,
+            files=self._files,
         )
         run.stopping = self._stopping.is_set()
         runner = Runner(run, self._turn_ended)
@@ -243,6 +284,8 @@ class Worker:
                 self._wanted.set()
 
     def _turn_ended(self, run: Run, texts: Texts) -> None:
+        if run.chat.view.chat.run_id is not None:
+            return  # an agent of a run: it has its name from there, and nobody lists it
         task = asyncio.create_task(describe(run, texts))
         self._background.add(task)
         task.add_done_callback(self._background.discard)

@@ -53,19 +53,24 @@ class Root:
 
     base: Path
     inside: Parts = ()
+    # The one file in it that is meant: nothing beside it, and no link in its place.
+    only: str | None = None
 
     @property
     def path(self) -> Path:
         return self.base.joinpath(*self.inside)
 
     def parse(self, path: str) -> Parts:
-        return parse_path(path, (str(self.path),))
+        parts = parse_path(path, (str(self.path),))
+        if self.only is not None and parts != (self.only,):
+            raise InvalidInput(f"Of what is in {shown(str(self.path))} only {shown(self.only)} may be read.")
+        return parts
 
     @contextmanager
     def open(self) -> Generator["Tree"]:
         descriptor = self._descriptor()
         try:
-            yield Tree(descriptor, kernel_open())
+            yield Tree(descriptor, kernel_open(), links=self.only is None)
         finally:
             os.close(descriptor)
 
@@ -87,11 +92,13 @@ class Root:
 
 
 class Tree:
-    """An opened root. `kernel=None` walks name by name, as on systems whose kernel cannot do it."""
+    """An opened root. `kernel=None` walks name by name, as on systems whose kernel cannot do it. Without
+    `links` a file is not found through one, even if that stays inside."""
 
-    def __init__(self, root: int, kernel: Open | None) -> None:
+    def __init__(self, root: int, kernel: Open | None, *, links: bool = True) -> None:
         self.root = root
         self._kernel = kernel
+        self._links = links
 
     @contextmanager
     def directory(self, parts: Parts) -> Generator[int]:
@@ -139,8 +146,8 @@ class Tree:
             if target is None:
                 return Place(directory, name)
             os.close(directory)
-            if target.startswith("/"):
-                raise OSError(errno.EXDEV, "an absolute link")
+            if target.startswith("/") or not self._links:
+                raise OSError(errno.EXDEV, "an absolute link, or any where none is wanted")
             parts = (*before, *(part for part in target.split("/") if part not in ("", ".")))
             if not parts or parts[-1] == "..":
                 raise IsADirectoryError(errno.EISDIR, "a link to a directory")

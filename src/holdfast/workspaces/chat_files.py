@@ -4,11 +4,12 @@ what a repeated call may do. Blocking; every answer and every error is a sentenc
 import os
 from collections.abc import Sequence
 
+from holdfast.core.collisions import Lines
 from holdfast.core.errors import InvalidInput, NotFound, WrongState
 from holdfast.core.ids import ChatId
 from holdfast.core.shapes import Record
 from holdfast.workspaces.beneath import Root, Tree
-from holdfast.workspaces.diffs import DIFF_CHARACTERS, unified_diff
+from holdfast.workspaces.diffs import DIFF_CHARACTERS, Change, changed_lines, unified_diff
 from holdfast.workspaces.edits import MAX_EDITS, Edit, Refusal, apply_edits
 from holdfast.workspaces.files import (
     Before,
@@ -25,15 +26,27 @@ from holdfast.workspaces.reading import WHOLE_BYTES, fingerprint_of, read_lines,
 from holdfast.workspaces.seen import Seen
 from holdfast.workspaces.texts import decode, encode, printable
 
+# Of changed lines; a file with more is touched everywhere anyway.
+_MOST_RANGES = 200
 # Of each, descriptors are held until all are written.
 MAX_FILES = 100
 
 _Edits = Sequence[tuple[str, Edit]]
 
 
+class Touched(Record, frozen=True, kw_only=True):
+    """A file that was written or deleted, and which of its lines that changed."""
+
+    parts: Parts
+    # None: it is not there any more.
+    fingerprint: str | None
+    lines: Lines = None
+
+
 class Done(Record, frozen=True, kw_only=True):
     text: str
     diff: str | None = None
+    touched: tuple[Touched, ...] = ()
 
 
 class ChatFiles:
@@ -74,11 +87,13 @@ class ChatFiles:
             before = write_file(tree, parts, data, lambda before: self._check_write(parts, before))
             self._note(parts, fingerprint_of(data))
         where = shown_path(parts)
-        if before is None:
-            return Done(text=f"Wrote {where}, a new file.", diff=_diff(parts, None, data))
-        if before.data == data:
+        if before is not None and before.data == data:
             return Done(text=f"{where} holds exactly this already.")
-        return Done(text=f"Wrote {where}.", diff=_diff(parts, before, data))
+        touched = Touched(
+            parts=parts, fingerprint=fingerprint_of(data), lines=_lines(before and before.data, data)
+        )
+        what = f"Wrote {where}, a new file." if before is None else f"Wrote {where}."
+        return Done(text=what, diff=_diff(parts, before, data), touched=(touched,))
 
     def delete(self, path: str) -> Done:
         parts = self._root.parse(path)
@@ -92,7 +107,8 @@ class ChatFiles:
             return Done(
                 text=f"{shown_path(parts)} is not there any more: the call did it before it was cut off."
             )
-        return Done(text=f"Deleted {shown_path(parts)}.", diff=_diff(parts, before, None))
+        touched = Touched(parts=parts, fingerprint=None)
+        return Done(text=f"Deleted {shown_path(parts)}.", diff=_diff(parts, before, None), touched=(touched,))
 
     def edit(self, edits: _Edits) -> Done:
         if not edits:
@@ -115,7 +131,17 @@ class ChatFiles:
                 self._note(change.parts, fingerprint_of(change.after))
         names = ", ".join(shown_path(change.parts) for change, _ in changes)
         notes = [note for _, told in changes for note in told]
-        return Done(text="\n".join([f"Edited {names}.", *notes]), diff=_diffs(changes))
+        touched = [
+            Touched(
+                parts=change.parts,
+                fingerprint=fingerprint_of(change.after),
+                lines=_lines(change.before, change.after, change.lines),
+            )
+            for change, _ in changes
+        ]
+        return Done(
+            text="\n".join([f"Edited {names}.", *notes]), diff=_diffs(changes), touched=tuple(touched)
+        )
 
     def _edited(
         self, tree: Tree, numbered: dict[Parts, list[tuple[int, Edit]]]
@@ -198,6 +224,16 @@ def _diff(parts: Parts, before: Before | None, after: bytes | None) -> str | Non
     if old is None or new is None:
         return None
     return unified_diff(shown_path(parts), None if before is None else old, None if after is None else new)
+
+
+def _lines(before: bytes | None, after: bytes, changes: Sequence[Change] | None = None) -> Lines:
+    """Those that differ, as people count them; None: all of them, or nobody can tell. Where lines were only
+    taken away, it is the place that was left."""
+    old, new = _text(before), _text(after)
+    if old is None or new is None:
+        return None
+    found = changed_lines(old, new, changes)[:_MOST_RANGES]
+    return tuple((first + 1, max(first + 1, end)) for _, _, first, end in found)
 
 
 def _text(data: bytes | None) -> str | None:

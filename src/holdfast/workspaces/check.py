@@ -9,8 +9,10 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
+from holdfast.core.checks import Checked
+from holdfast.core.clock import Clock
 from holdfast.core.ids import ChatId
 from holdfast.core.shapes import Record
 from holdfast.workspaces.cells import Order
@@ -43,46 +45,31 @@ class Check(Record, frozen=True, kw_only=True):
     found_in: str | None = None
 
 
-class Verdict(Record, frozen=True, kw_only=True):
-    """`not_run`: nobody configured it, and the program is not there. No reason to complain."""
-
-    check: Check
-    result: Literal["passed", "failed", "timed_out", "not_run"]
-    exit_code: int | None
-    output: str
-
-    def complaint(self) -> str | None:
-        """What to tell the model before its next step; None: nothing."""
-        match self.result:
-            case "passed" | "not_run":
-                return None
-            case "timed_out":
-                ending = f"did not end within {CHECK_SECONDS} s"
-            case "failed":
-                ending = f"ended with {self.exit_code}"
-        return f"After the last changes the check `{self.check.command}` {ending}:\n{self.output}"
-
-
 class Checks:
-    """Runs checks, one at a time in each workspace."""
+    """Runs checks, one at a time in each workspace. `seconds` is how long one may take."""
 
-    def __init__(self, processes: Processes) -> None:
+    def __init__(self, processes: Processes, clock: Clock) -> None:
         self._processes = processes
+        self._clock = clock
         self._busy: dict[Path, asyncio.Lock] = {}
 
-    async def run(self, chat_id: ChatId, place: Place, configured: str | None = None) -> Verdict | None:
-        """None: the workspace has no check. Cancelled, it ends with everything it started."""
+    async def run(
+        self, chat_id: ChatId, place: Place, configured: str | None = None, seconds: float = CHECK_SECONDS
+    ) -> Checked | None:
+        """None: the workspace has no check, or the one that was found cannot be run here. Cancelled, it ends
+        with everything it started."""
         check = await asyncio.to_thread(find_check, place.root, configured)
         if check is None:
             return None
         async with self._busy.setdefault(place.root, asyncio.Lock()):
-            return await self._run(chat_id, place, check)
+            return await self._run(chat_id, place, check, seconds)
 
-    async def _run(self, chat_id: ChatId, place: Place, check: Check) -> Verdict:
+    async def _run(self, chat_id: ChatId, place: Place, check: Check, seconds: float) -> Checked | None:
         order = Order(chat_id=chat_id, place=place, cwd=place.root.resolve(), command=check.command)
+        started_at = self._clock.now()
         process = await self._processes.start(order)
         try:
-            await asyncio.wait({process.ended}, timeout=CHECK_SECONDS)
+            await asyncio.wait({process.ended}, timeout=seconds)
             if not process.ended.done():
                 await self._processes.stop(process, "timed_out")
         except asyncio.CancelledError:
@@ -91,15 +78,16 @@ class Checks:
         output = await self._processes.look(process.entry, _end_of)
         end = process.entry.end
         code = end.exit_code if end is not None and end.how == "exited" else None
-        return Verdict(check=check, result=_result(check, code), exit_code=code, output=output)
-
-
-def _result(check: Check, code: int | None) -> Literal["passed", "failed", "timed_out", "not_run"]:
-    if code is None:
-        return "timed_out"
-    if code in NOT_RUN and check.found_in is not None:
-        return "not_run"
-    return "passed" if code == 0 else "failed"
+        if code in NOT_RUN and check.found_in is not None:
+            return None  # nobody configured it, and the program is not there: no reason to complain
+        return Checked(
+            command=check.command,
+            result="timed_out" if code is None else "failed" if code else "passed",
+            exit_code=code,
+            output=output,
+            started_at=started_at,
+            finished_at=self._clock.now(),
+        )
 
 
 def _end_of(output: Path) -> str:

@@ -66,6 +66,13 @@ def unified_diff(
     return "".join(pieces)
 
 
+def changed_lines(before: str, after: str, changes: Sequence[Change] | None = None) -> list[Change]:
+    """Where two texts differ, within these changes if they are known."""
+    old, new = _Lines(before), _Lines(after)
+    within = [(0, len(old), 0, len(new))] if changes is None else changes
+    return [finer for change in within for finer in _narrowed(change, old, new)]
+
+
 def _header(mark: str, side: str, path: str, text: str | None) -> str:
     name = "/dev/null" if text is None else f"{side}/{path}"
     # Without the tab a name would end at its first space.

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from holdfast.core.clock import Clock
 from holdfast.core.errors import CannotRun
-from holdfast.core.ids import ChatId, Ids
+from holdfast.core.ids import ChatId, Ids, is_uuid7
 from holdfast.workspaces.cells import KILL_SECONDS, Cells, Order
 from holdfast.workspaces.cgroups import Cgroups, Group
 from holdfast.workspaces.leftovers import end_left_over, end_marked
@@ -147,6 +147,10 @@ class Processes:
         if remove:
             await asyncio.to_thread(self._shelf.remove_chat, chat_id)
 
+    async def stored_chats(self) -> set[ChatId]:
+        """Chats that a directory is there for, whether anything runs in them or not."""
+        return {ChatId(name) for name in await asyncio.to_thread(self._shelf.chats) if is_uuid7(name)}
+
     async def close(self) -> None:
         """Ends everything. Nothing can be started any more."""
         if self._closed:
@@ -240,7 +244,13 @@ class Processes:
             printed=printed(self._shelf.output(process.entry)),
         )
         process.entry = replace(process.entry, end=end)
-        self._shelf.finish(process.entry)
+        try:
+            self._shelf.finish(process.entry)
+        except OSError as error:
+            # A full disk. Who waits for the end hears of it all the same; the next start finds what is left.
+            log.error(
+                "the end of a command was not written down", process_id=process.entry.id, reason=str(error)
+            )
         tell(loop, process.begun, False)
         tell(loop, process.ended, end)
 

@@ -163,19 +163,15 @@ class Pump:
             unheard = [child for child in self._children if child.end < 0]
             for key, _ in self._selector.select(LOOK_SECONDS if unheard else None):
                 if key.fd in self._selector.get_map():  # not closed by one before
-                    key.data()
+                    _survive(key.data)
             for child in unheard:
-                self._hear_end(child)
+                _survive(partial(self._hear_end, child))
 
     def _work(self) -> None:
         with suppress(BlockingIOError):
             os.read(self._woken, 4096)
         while self._jobs:
-            job = self._jobs.popleft()
-            try:
-                job()
-            except Exception:
-                log.exception("a job of the pump failed")
+            _survive(self._jobs.popleft())
 
     def _leave(self) -> None:
         for child in self._children:
@@ -194,10 +190,12 @@ class Pump:
     def _hear_end(self, child: Child) -> None:
         if child not in self._children or not child.has_ended():
             return
-        child.finish()
-        self._forget(child, *child.open)
         self._children.remove(child)
-        child.tell_end()
+        try:
+            child.finish()
+        finally:
+            self._forget(child, *child.open)
+            child.tell_end()
 
     def _forget(self, child: Child, *descriptors: int) -> None:
         for descriptor in descriptors:
@@ -206,6 +204,14 @@ class Pump:
         child.output, child.begin, child.end = (
             -1 if one in descriptors else one for one in (child.output, child.begin, child.end)
         )
+
+
+def _survive(job: Callable[[], None]) -> None:
+    """Whatever goes wrong with one command, the others still need the thread."""
+    try:
+        job()
+    except Exception:
+        log.exception("a job of the pump failed")
 
 
 def tell(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[T]", result: T | Exception) -> None:

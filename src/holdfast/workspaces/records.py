@@ -114,6 +114,10 @@ class Shelf:
             if place >= KEPT or (place > 0 and size > KEPT_BYTES):
                 _remove_tree(self.directory(chat_id, entry.id))
 
+    def chats(self) -> list[str]:
+        """The names of all directories of chats."""
+        return sorted(path.name for path in self._chats.iterdir())
+
     def remove_chat(self, chat_id: ChatId) -> None:
         _remove_tree(self._chat(chat_id))
 

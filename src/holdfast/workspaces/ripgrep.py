@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 
 from holdfast.workspaces.beneath import Tree
+from holdfast.workspaces.globs import Matches
 from holdfast.workspaces.ignore import Ignoring
 from holdfast.workspaces.paths import Parts
 from holdfast.workspaces.patterns import for_ripgrep
@@ -54,12 +55,16 @@ def names(code: int, output: bytes) -> list[str] | None:
     return [os.fsdecode(name).removeprefix("./") for name in output.split(b"\0") if name]
 
 
-def present(tree: Tree, parts: Parts, paths: list[str]) -> Iterator[File]:
-    """Those that are there, in the order of a walk, without what rules from above ignore."""
+def present(tree: Tree, parts: Parts, paths: list[str], wanted: Matches | None = None) -> Iterator[File]:
+    """Those that are wanted and there, in the order of a walk, without what rules from above ignore. Whoever
+    takes only the first has not looked at all."""
     rules = _Below(tree, parts)
     directory, opened = "", tree.open_directory(parts)
     try:
-        for path in sorted(paths, key=lambda path: path.split("/")):
+        # As if the names of a path were compared one by one: no name has a character below the slash's place.
+        for path in sorted(paths, key=lambda path: path.replace("/", "\0")):
+            if wanted is not None and not wanted(path):
+                continue
             where, _, name = path.rpartition("/")
             try:
                 if where != directory:

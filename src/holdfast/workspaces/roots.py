@@ -33,12 +33,15 @@ class Roots:
             raise InvalidInput(self._refusal(path)) from None
         if not self._is_below(real) or not is_directory:
             raise InvalidInput(self._refusal(path))
-        for private in self._private:
-            if real.is_relative_to(private) or private.is_relative_to(real):
-                raise InvalidInput(
-                    f"{shown(path)} holds or lies in a directory that the server keeps for itself."
-                )
+        if self.is_private(real):
+            raise InvalidInput(
+                f"{shown(path)} holds or lies in a directory that the server keeps for itself."
+            )
         return real
+
+    def is_private(self, real: Path) -> bool:
+        """Whether it holds, or lies in, what the server keeps for itself."""
+        return any(real.is_relative_to(private) or private.is_relative_to(real) for private in self._private)
 
     def directory(self, path: str) -> Root:
         """A workspace that was allowed once; the roots may have changed since."""

@@ -37,6 +37,13 @@ class Request(Record, frozen=True, kw_only=True):
     context: int = 0
     limit: int
     ripgrep: str | None = None
+    # What is put before the paths that are shown.
+    above: str = ""
+    # Whether a file is found through a link.
+    links: bool = True
+
+    def shown(self, path: str = "") -> str:
+        return shown(self.above + join((*self.parts, path) if path else self.parts))
 
 
 class Found(Record, frozen=True, kw_only=True, tag_field="type", tag="found"):
@@ -77,7 +84,7 @@ def _lines(tree: Tree, request: Request, alarm: Callable[[float], object]) -> It
     wanted = compile_glob(request.glob) if request.glob else None
     if request.pattern is None:
         for file in _files(tree, request, wanted):
-            yield shown(join((*request.parts, file.path))), True
+            yield request.shown(file.path), True
         return
     alarm(FILE_SECONDS)
     pattern = compile_pattern(request.pattern)
@@ -103,14 +110,14 @@ def _opened(tree: Tree, request: Request, wanted: Matches | None) -> Iterator[tu
     """The files to look into, opened, with their paths as they are shown."""
     if request.parts and _is_file(tree, request.parts):
         with tree.place(request.parts) as place, open_file(place, request.parts) as descriptor:
-            yield shown(join(request.parts)), os.dup(descriptor)
+            yield request.shown(), os.dup(descriptor)
         return
     for file in _files(tree, request, wanted):
         try:
             descriptor = file.open()
         except OSError:
             continue
-        yield shown(join((*request.parts, file.path))), descriptor
+        yield request.shown(file.path), descriptor
 
 
 def _is_file(tree: Tree, parts: Parts) -> bool:
@@ -126,11 +133,10 @@ def _is_file(tree: Tree, parts: Parts) -> bool:
 def _files(tree: Tree, request: Request, wanted: Matches | None) -> Iterator[File]:
     with tree.directory(request.parts) as start:
         found = _candidates(start, request)
-        if found is None:
-            files = walk(start, rules_above(tree, request.parts), "/".join(request.parts))
-        else:
-            files = present(tree, request.parts, found)
-        for file in files:
+        if found is not None:
+            yield from present(tree, request.parts, found, wanted)
+            return
+        for file in walk(start, rules_above(tree, request.parts), "/".join(request.parts)):
             if wanted is None or wanted(file.path):
                 yield file
 
@@ -166,7 +172,7 @@ def main() -> None:
     request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
     threading.Thread(target=_watch, daemon=True).start()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    tree = Tree(int(sys.argv[1]), kernel_open())
+    tree = Tree(int(sys.argv[1]), kernel_open(), links=request.links)
     out = sys.stdout.buffer
     for event in answer(tree, request, lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)):
         out.write(encode(event) + b"\n")

@@ -16,7 +16,6 @@ from holdfast.workspaces.beneath import Root, Tree
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.fitting import SHOWN_CHARACTERS, fitting
 from holdfast.workspaces.globs import compile_glob
-from holdfast.workspaces.paths import join, shown
 from holdfast.workspaces.ripgrep import arguments, names, present
 from holdfast.workspaces.scan import FILE_SECONDS, Ended, Event, Found, Refused, Request
 from holdfast.workspaces.streams import read_at_most
@@ -75,9 +74,8 @@ async def _names(root: Root, request: Request) -> Results | None:
 
 
 def _named(tree: Tree, request: Request, found: list[str]) -> Results:
-    if request.glob:
-        found = list(filter(compile_glob(request.glob), found))
-    paths = (shown(join((*request.parts, file.path))) for file in present(tree, request.parts, found))
+    wanted = compile_glob(request.glob) if request.glob else None
+    paths = (request.shown(file.path) for file in present(tree, request.parts, found, wanted))
     lines = tuple(islice(paths, request.limit + 1))
     shown_lines = lines[: min(fitting(lines), request.limit)]
     return Results(lines=shown_lines, note=MORE if len(shown_lines) < len(lines) else None)

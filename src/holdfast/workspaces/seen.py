@@ -34,6 +34,15 @@ class Seen:
         with self._lock:
             self._fingerprints.pop((chat_id, root, parts), None)
 
+    def stale(self, root: Root, parts: Parts, fingerprint: str | None) -> set[ChatId]:
+        """The chats whose last look at this file showed something else."""
+        with self._lock:
+            return {
+                chat_id
+                for (chat_id, where, what), known in self._fingerprints.items()
+                if what == parts and where == root and known != fingerprint
+            }
+
     def check(self, chat_id: ChatId, root: Root, parts: Parts, fingerprint: str | None) -> None:
         """Raises WrongState if the file is not what this chat last saw. None: it is not there."""
         with self._lock:

@@ -4,17 +4,22 @@ scratch directory of its own."""
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from holdfast.core.errors import NotFound
+from holdfast.core.errors import InvalidInput, NotFound
+from holdfast.core.grants import Grant
 from holdfast.core.ids import ChatId, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
 from holdfast.workspaces.beneath import Root
 from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.granted import granted_root
 from holdfast.workspaces.mounts import Place
+from holdfast.workspaces.paths import RELATIVE, shown
 from holdfast.workspaces.repositories import find_repository
 from holdfast.workspaces.roots import Roots
 
 # The workspace, if this user may work in it.
 Find = Callable[[WorkspaceId, UserId], Awaitable[Workspace | None]]
+# What a chat may read outside of its workspace.
+Grants = Callable[[ChatId], Awaitable[tuple[Grant, ...]]]
 
 
 class Where(Protocol):
@@ -29,15 +34,38 @@ class Where(Protocol):
 
 
 class Workspaces:
-    def __init__(self, roots: Roots, find: Find) -> None:
+    def __init__(self, roots: Roots, find: Find, grants: Grants | None = None) -> None:
         self.roots = roots
         self._find = find
+        self._grants = grants
 
     async def root_of(self, where: Where) -> Root:
         """NotFound: there is no such workspace, or no longer."""
         if where.workspace_id is None:
             return await blocking(lambda: self.roots.scratch(where.chat_id))
         return self.root(await self._workspace(where.workspace_id, where.owner_id))
+
+    async def root_for_reading(self, where: Where, path: str) -> Root:
+        """The root that a path is to be read from: the workspace's, or what was granted to the chat."""
+        root = await self.root_of(where)
+        inside = path == str(root.path) or path.startswith(f"{root.path}/")
+        if path.startswith("/") and not inside and self._grants is not None:
+            granted = granted_root(path, await self._grants(where.chat_id))
+            if granted is None:
+                raise InvalidInput(
+                    f"{shown(path)} is outside the workspace. {RELATIVE} To read what is elsewhere, ask for "
+                    "it with request_access."
+                )
+            return granted
+        return root
+
+    async def origin_of(self, where: Where) -> str | None:
+        """The directory that the files of a workspace have in common with its worktrees; None: the chat works
+        in a directory of its own."""
+        if where.workspace_id is None:
+            return None
+        workspace = await self._workspace(where.workspace_id, where.owner_id)
+        return workspace.path if workspace.worktree is None else workspace.worktree.repository
 
     def root(self, workspace: Workspace) -> Root:
         if workspace.worktree is not None:

@@ -2,6 +2,8 @@
 One that is unchanged goes without a trace; of one that is not, what was committed stays on its branch."""
 
 import shutil
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 
 from holdfast.core.errors import InvalidInput, NotFound
@@ -75,6 +77,35 @@ class Worktrees:
             await _git(repository, "update-ref", "-d", f"refs/heads/{made.branch}", made.base)
         except (InvalidInput, NotFound):
             pass  # the repository is gone, or the branch has commits
+
+    async def remove_left_over(self, workspace_id: WorkspaceId) -> bool:
+        """One that nobody wrote down. If there is anything in it that is nowhere else it is kept: the record
+        of it may have been lost, not the work."""
+        root = self._roots.worktree(workspace_id)
+        try:
+            repository = await self._repository(root)
+        except (InvalidInput, NotFound):
+            repository = None  # git did not get as far as telling what it is of
+        if repository is not None and not await self._is_spare(root, repository):
+            return False
+        await blocking(lambda: shutil.rmtree(root.path, ignore_errors=True))
+        if repository is not None:
+            # As it is named, it is found through what goes now.
+            repository = replace(repository, common=repository.common.resolve())
+            known = repository.common / "worktrees" / workspace_id
+            await blocking(lambda: shutil.rmtree(known, ignore_errors=True))
+            with suppress(InvalidInput, NotFound):
+                await _git(repository, "update-ref", "-d", f"refs/heads/holdfast/{workspace_id}")
+        return True
+
+    async def _is_spare(self, root: Root, repository: Repository) -> bool:
+        if not await blocking((repository.directory / "index").exists):
+            return True  # it was never finished, so nobody worked in it
+        if repository.head is None or not (await diff_workspace(root, self._roots.allowed, limit=1)).is_empty:
+            return False
+        asked = ("for-each-ref", "--count=2", "--contains", repository.head)
+        refs, _ = await run_git(environment(repository.common), repository.common, *_QUIET, *asked)
+        return refs.count(b"\n") > 1
 
     def _root(self, workspace: Workspace) -> Root:
         if workspace.worktree is not None:

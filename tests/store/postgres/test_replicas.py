@@ -27,7 +27,7 @@ from holdfast.core.errors import TryAgain
 from holdfast.core.events import Hint
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.store import messages
-from holdfast.store.interface import Applied
+from holdfast.store.interface import Applied, Once
 from holdfast.store.postgres.store import PostgresStore
 from tests.store.postgres.replicas import applied, created, fence_of, owned, replica
 from tests.store.world import answer, renewed, text
@@ -54,6 +54,45 @@ async def test_two_acquirers_take_each_of_100_orphans_once(postgres_url: str) ->
         assert len(views) == 100
         assert {view.chat.id for view in views} == chats
         assert {view.chat.lease_number for view in views} == {2}
+
+
+async def test_a_twin_that_waited_for_the_lock_is_told_what_was_done(postgres_url: str) -> None:
+    """An edit removes the message it names: decided again after its twin it would be refused."""
+    outside = await asyncpg.connect(postgres_url)
+    async with replica(postgres_url) as first, replica(postgres_url) as second:
+        view = await created(first)
+        (said,) = await first.read(messages.page(view.chat.id))
+        edit = Edit(message_id=said.id, parts=text("better"), created_by=view.chat.owner_id)
+        once: Once = Once(
+            user_id=view.chat.owner_id,
+            method="PATCH",
+            path="/message",
+            key="k",
+            fingerprint="f",
+            respond=lambda _: (200, b"done"),
+        )
+        try:
+            async with outside.transaction():
+                await outside.execute(
+                    "SELECT 1 FROM chats WHERE id = $1::text::uuid FOR UPDATE", view.chat.id
+                )
+                twins = [
+                    asyncio.create_task(store.transition(view.chat.id, edit, once=once))
+                    for store in (first, second)
+                ]
+                await _until_waiting(outside, 2)
+            told = await asyncio.gather(*twins)
+        finally:
+            await outside.close()
+        assert sorted(type(answer).__name__ for answer in told) == ["Applied", "Replayed"]
+
+
+async def _until_waiting(outside: "asyncpg.Connection[asyncpg.Record]", count: int) -> None:
+    """For locks, whoever holds them."""
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    async with asyncio.timeout(60):
+        while await outside.fetchval(waiting) < count:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
 
 
 async def test_leases_are_judged_by_the_databases_clock(postgres_url: str) -> None:

@@ -21,6 +21,9 @@ COMMANDS = (
     Command("retry", "", "run a turn that failed again"),
     Command("model", "[NAME]", "list the models, or use this one from the next message on"),
     Command("compact", "", "summarise the history, so that the model is shown less of it"),
+    Command(
+        "workflow", "[NAME ...]", "list the workflows, or run one here; KEY=VALUE or JSON follow its name"
+    ),
     Command("title", "TEXT", "give the chat another title"),
     Command("usage", "", "what this chat has used"),
     Command("thoughts", "", "show what the model thinks in full, or no more"),

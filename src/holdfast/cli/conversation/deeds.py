@@ -7,11 +7,15 @@ from holdfast.cli.client import Client
 from holdfast.cli.conversation.answers import Decide, Submit
 from holdfast.cli.models import Model
 from holdfast.cli.neutral import neutral_line
+from holdfast.cli.runs.arguments import order
+from holdfast.cli.runs.details import Workflow, workflows_table
+from holdfast.cli.tables import table
 from holdfast.cli.wording import amount, money
 from holdfast.core.chats import Chat
 from holdfast.core.errors import WrongUsage
 from holdfast.core.ids import ChatId
 from holdfast.core.messages import Busy, QueueItem
+from holdfast.core.run_shapes import RunShown
 from holdfast.core.usage import Usage
 
 NO_CHAT = "There is no chat yet: say something first."
@@ -83,6 +87,22 @@ class Deeds:
 
     async def rename(self, title: str) -> None:
         await self._client.request("PATCH", f"/chats/{self._chat()}", Chat, body={"title": title})
+
+    async def workflows(self) -> str:
+        """Those that can be run in the chat's workspace."""
+        where = {"workspace_id": await self._place()}
+        rows = workflows_table(await self._client.listed("/workflows", Workflow, where))
+        return "\n".join(table(("name", "source", "takes", "description"), rows))
+
+    async def start_workflow(self, line: str) -> RunShown:
+        """In the chat's workspace, with the model of the next message."""
+        body = {**order(line), "workspace_id": await self._place(), "model": self.model}
+        return await self._client.post("/workflow-runs", RunShown, body)
+
+    async def _place(self) -> str | None:
+        if self.chat_id is None:
+            return await find_workspace(self._client, self._workspace)
+        return (await self._client.get(f"/chats/{self.chat_id}", Chat)).workspace_id
 
     def _chat(self) -> ChatId:
         if self.chat_id is None:

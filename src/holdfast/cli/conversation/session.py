@@ -19,7 +19,8 @@ from holdfast.cli.conversation.inquiry import Inquiry
 from holdfast.cli.conversation.picture import Typing, picture
 from holdfast.cli.entries import Entry
 from holdfast.cli.events import Event, Found, Lost
-from holdfast.cli.neutral import neutral
+from holdfast.cli.neutral import neutral, neutral_line
+from holdfast.cli.runs.beside import told
 from holdfast.cli.terminal.editor import Editor
 from holdfast.cli.terminal.keys import Key, KeyReader, Press
 from holdfast.cli.terminal.markdown import finished
@@ -29,7 +30,7 @@ from holdfast.cli.terminal.screen import Screen
 from holdfast.cli.transcript import Transcript
 from holdfast.cli.watching import watch
 from holdfast.core.errors import HoldfastError, Refused
-from holdfast.core.ids import ChatId
+from holdfast.core.ids import ChatId, RunId
 from holdfast.core.messages import Busy
 
 INTERRUPTED = 130
@@ -320,10 +321,25 @@ class Session:
                 self._todo.put_nowait(lambda: deeds.drop(order.rest, self._transcript.queue))
             case "model":
                 self._todo.put_nowait(lambda: deeds.use_model(order.rest))
+            case "workflow" if order.rest:
+                self._todo.put_nowait(lambda: self._run_workflow(order.rest))
+            case "workflow":
+                self._todo.put_nowait(deeds.workflows)
             case "title":
                 self._todo.put_nowait(lambda: deeds.rename(order.rest))
             case _:
                 raise AssertionError(order.name)
+
+    async def _run_workflow(self, line: str) -> str:
+        run = await self._deeds.start_workflow(line)
+        self._start(self._watch_run(run.id))
+        return f"Run {run.id} of {neutral_line(run.name, 100)}. `holdfast workflow cancel {run.id}` stops it."
+
+    async def _watch_run(self, run_id: RunId) -> None:
+        """Beside the conversation, which goes on."""
+        async with aclosing(told(self._client, run_id)) as entries:
+            async for entry in entries:
+                self._show([Note(entry, "dim")])
 
     def _send(self, text: str, busy: Busy) -> None:
         self._sending.append(text)

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from holdfast.core.runs import CallError, Language
 from holdfast.core.shapes import Json, Record
 from holdfast.scripts.engines.limits import Limits
-from holdfast.scripts.meta import Language
 
 Text = Annotated[str, Meta(max_length=4096)]
 Number = Annotated[int, Meta(ge=1, le=2**31)]
@@ -125,13 +125,6 @@ class Start(Record, frozen=True, kw_only=True):
     # Called by another workflow, so it cannot call one itself.
     nested: bool = False
     limits: Limits = Limits()
-
-
-class CallError(Record, frozen=True, kw_only=True):
-    """Thrown where the script waits for the call."""
-
-    kind: Literal["failed", "refused", "budget"]
-    message: str
 
 
 class Answer(Record, frozen=True, kw_only=True):

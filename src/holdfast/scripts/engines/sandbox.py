@@ -16,6 +16,7 @@ from typing import Self
 
 import msgspec
 
+from holdfast.core.runs import Language
 from holdfast.core.shapes import encode
 from holdfast.scripts.engines.limits import Limits
 from holdfast.scripts.engines.messages import (
@@ -29,7 +30,6 @@ from holdfast.scripts.engines.messages import (
     Waiting,
     decode,
 )
-from holdfast.scripts.meta import Language
 
 ENGINES: dict[Language, str] = {"javascript": "_quickjs", "python": "pydantic_monty"}
 # Isolated from the environment, and without a look at what else is installed: it starts in half the time.
@@ -108,6 +108,10 @@ class Sandbox:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.returncode is None
 
     async def start(self, start: Start) -> Turn:
         self._limits = start.limits

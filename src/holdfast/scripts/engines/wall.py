@@ -4,8 +4,8 @@ needs to read, there is no network and nobody else's process. Behind it stand th
 import shutil
 import subprocess
 
+from holdfast.core.runs import Language
 from holdfast.scripts.engines.sandbox import command_line, needed_paths
-from holdfast.scripts.meta import Language
 
 _LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/lib32", "/etc/ld.so.cache")
 

@@ -120,6 +120,8 @@ class Pool:
     async def _recover(self, connection: Connection, error: BaseException) -> None:
         """After a failure the connection is used again only if the server answered and the rest can be
         undone."""
+        if isinstance(error, TimeoutError):
+            self._drop_idle()
         broken = isinstance(error, ANY) and not is_undone(error)
         if broken or isinstance(error, asyncio.CancelledError) or connection.is_closed():
             connection.terminate()
@@ -128,6 +130,12 @@ class Pool:
                 await connection.execute("ROLLBACK", timeout=SIGN_OF_LIFE_SECONDS)
             except ANY:
                 connection.terminate()
+
+    def _drop_idle(self) -> None:
+        """The server is silent. Whoever got one of these would wait as long, one after the other."""
+        idle, self._idle = self._idle, []
+        for connection, _ in idle:
+            connection.terminate()
 
     def _put_back(self, connection: Connection) -> None:
         if connection.is_closed():

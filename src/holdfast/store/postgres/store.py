@@ -17,14 +17,15 @@ from holdfast.core.clock import Clock, SystemClock, to_micros
 from holdfast.core.errors import Bug, HoldfastError, TryAgain
 from holdfast.core.ids import ChatId, Ids, UserId, WorkerId
 from holdfast.core.text import clean
-from holdfast.store import choices, damage, keys, tokens
+from holdfast.store import damage, keys, tokens
 from holdfast.store.chats import LISTED_ONLY, Only
 from holdfast.store.hints import hints_of, present
-from holdfast.store.interface import Applied, Choices, Found, Once, Publish, Replayed
+from holdfast.store.interface import Applied, Choices, Found, Once, OnceOf, Publish, Replayed
 from holdfast.store.postgres import acquiring, search, upkeep
 from holdfast.store.postgres.acquiring import Taken, Wanted
 from holdfast.store.postgres.asked import Asked, Doubtful
 from holdfast.store.postgres.carrier import Carrier
+from holdfast.store.postgres.choosing import Chosen, choose, choose_once, remember
 from holdfast.store.postgres.combiner import LANES, Combiner
 from holdfast.store.postgres.connect import Address, Purpose
 from holdfast.store.postgres.errors import ANY, OVERTAKEN, is_undone, translated
@@ -40,8 +41,6 @@ SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # What a transaction looked at, in any table, nobody changed before it was committed: else it is undone.
 ALONE = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 ALONE_ATTEMPTS = 20
-LOCK_SETTINGS = f"{choices.SELECT} FOR UPDATE"
-PUT_WORDS = "UPDATE settings SET words = array_to_tsvector($2::text[]) WHERE chat_id = $1"
 CLOSE_SECONDS = 5.0
 # For tests that pass a clock: the database's own is then not asked.
 SET_CLOCK = "SELECT set_config('holdfast.now', $1, false)"
@@ -159,35 +158,45 @@ class PostgresStore:
     # --- what people chose ---
 
     async def update_settings(self, chat_id: ChatId, **chosen: Unpack[Choices]) -> Settings | None:
-        async def work(connection: Connection) -> Settings | None:
+        return await self._choose(lambda transaction: choose(transaction, chat_id, dict(chosen)))
+
+    async def update_settings_once(
+        self, chat_id: ChatId, once: OnceOf[Settings], **chosen: Unpack[Choices]
+    ) -> Settings | Refusal | Replayed | None:
+        return await self._choose(lambda transaction: choose_once(transaction, chat_id, dict(chosen), once))
+
+    async def _choose(self, choosing: Callable[[Transaction], Awaitable[Chosen[T]]]) -> T:
+        async def work(connection: Connection) -> T:
             transaction = Transaction(connection)
             await transaction.begin()
-            rows = await transaction.fetch(LOCK_SETTINGS, chat_id)
-            before = choices.settings(chat_id).read([rows])
-            after = None if before is None else choices.chosen(before, dict(chosen))
-            if after is None or after == before:
-                await transaction.undo()
-                return after
-            await transaction.fetch(choices.UPDATE, *choices.written(chat_id, after))
-            await transaction.fetch(PUT_WORDS, chat_id, list(choices.title_words(after)))
-            await transaction.fetch(choices.DROP_LABELS, chat_id)
-            for label in choices.distinct_labels(after):
-                await transaction.fetch(choices.PUT_LABEL, chat_id, label)
-            hint = await transaction.ask(present(chat_id))
+            done = await choosing(transaction)
             await transaction.commit()
-            if hint is not None:
-                self._publish(hint)
-            return after
+            if done.hint is not None:
+                self._publish(done.hint)
+            return done.answer
 
         return await self._repeatable(self._writers, work)
 
     # --- everything that is not execution state ---
 
     async def write(self, query: Query[T]) -> T:
+        return await self._write_alone(lambda transaction: transaction.ask(query))
+
+    async def write_once(self, query: Query[T], once: OnceOf[T]) -> T | Refusal | Replayed:
+        async def writing(transaction: Transaction) -> T | Refusal | Replayed:
+            if (earlier := await transaction.ask(keys.stored(once))) is not None:
+                return earlier
+            answer = await transaction.ask(query)
+            await remember(transaction, once, answer)
+            return answer
+
+        return await self._write_alone(writing)
+
+    async def _write_alone(self, writing: Callable[[Transaction], Awaitable[T]]) -> T:
         async def work(connection: Connection) -> T:
             transaction = Transaction(connection)
             await transaction.begin(ALONE)
-            answer = await transaction.ask(query)
+            answer = await writing(transaction)
             await transaction.commit()
             return answer
 

@@ -53,9 +53,10 @@ class Wide:
 
 async def settle_wide(transaction: Transaction, asked: Asked, ids: Ids) -> Wide:
     """Everything but the commit."""
+    present = await _lock(transaction, asked)
+    # Only now: a twin that held the lock may have done it while we waited, and that is no refusal.
     if asked.once is not None and (earlier := await transaction.ask(keys.stored(asked.once))) is not None:
         return Wide(earlier)
-    present = await _lock(transaction, asked)
     if asked.doubtful is not None and await counted(transaction, asked.doubtful, present.view):
         return Wide(Applied(asked.doubtful.change))
     if refusal := await _parent_gone(transaction, asked):
@@ -129,7 +130,5 @@ async def _write(transaction: Transaction, changes: Sequence[Change]) -> None:
 
 
 async def _remember(transaction: Transaction, once: Once, answer: Applied, now: int) -> None:
-    status, body = once.respond(answer)
-    name = (once.user_id, once.method, once.path, once.key)
-    if not await transaction.fetch(STORE_KEY, *name, once.fingerprint, status, now, body):
+    if not await transaction.fetch(STORE_KEY, *keys.kept(once, answer, now)):
         raise Overtaken

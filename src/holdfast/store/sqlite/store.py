@@ -22,7 +22,7 @@ from holdfast.store.chats import LISTED_ONLY, Only
 from holdfast.store.facts import facts
 from holdfast.store.fold import may_follow
 from holdfast.store.hints import hints_of, newest, present, waited_for
-from holdfast.store.interface import Applied, Choices, Found, Once, Publish, Replayed
+from holdfast.store.interface import Applied, Choices, Found, Once, OnceOf, Publish, Replayed
 from holdfast.store.query import Query, Statement
 from holdfast.store.sqlite import acquiring, search, upkeep
 from holdfast.store.sqlite.apply import PARENT_DEPTH, apply, run, statements_of, write_settings
@@ -155,11 +155,9 @@ class SqliteStore:
             hints += tuple(hint for hint in told if hint is not None)
         return Done(Applied(change), hints)
 
-    def _remember(self, connection: Connection, once: Once, applied: Applied) -> None:
-        status, body = once.respond(applied)
-        name = (once.user_id, once.method, once.path, once.key)
+    def _remember(self, connection: Connection, once: OnceOf[T], answer: T) -> None:
         now = to_micros(self._clock.now())
-        connection.run(spoken(keys.STORE), (*name, once.fingerprint, status, now, body))
+        connection.run(spoken(keys.STORE), keys.kept(once, answer, now))
 
     async def acquire(
         self,
@@ -185,15 +183,18 @@ class SqliteStore:
     # --- what people chose ---
 
     async def update_settings(self, chat_id: ChatId, **chosen: Unpack[Choices]) -> Settings | None:
-        def work(connection: Connection) -> Done[Settings | None]:
-            before, hint = connection.ask(choices.settings(chat_id)), connection.ask(present(chat_id))
-            if before is None or hint is None:
-                return Done(None)
-            after = choices.chosen(before, chosen)
-            if after == before:
-                return Done(after)
-            write_settings(connection, chat_id, hint.owner_id, after)
-            return Done(after, (hint,))
+        return await self._writer.do(lambda connection: _choose(connection, chat_id, chosen))
+
+    async def update_settings_once(
+        self, chat_id: ChatId, once: OnceOf[Settings], **chosen: Unpack[Choices]
+    ) -> Settings | Refusal | Replayed | None:
+        def work(connection: Connection) -> Done[Settings | Refusal | Replayed | None]:
+            if (earlier := connection.ask(keys.stored(once))) is not None:
+                return Done(earlier)
+            done = _choose(connection, chat_id, chosen)
+            if done.answer is not None:
+                self._remember(connection, once, done.answer)
+            return Done(done.answer, done.hints)
 
         return await self._writer.do(work)
 
@@ -201,6 +202,16 @@ class SqliteStore:
 
     async def write(self, query: Query[T]) -> T:
         return await self._writer.do(lambda connection: Done(connection.ask(query)))
+
+    async def write_once(self, query: Query[T], once: OnceOf[T]) -> T | Refusal | Replayed:
+        def work(connection: Connection) -> Done[T | Refusal | Replayed]:
+            if (earlier := connection.ask(keys.stored(once))) is not None:
+                return Done(earlier)
+            answer = connection.ask(query)
+            self._remember(connection, once, answer)
+            return Done(answer)
+
+        return await self._writer.do(work)
 
     # --- workers ---
 
@@ -291,3 +302,14 @@ class SqliteStore:
             self._writer_or_none.close()
         if self._lock is not None:
             self._lock.release()
+
+
+def _choose(connection: Connection, chat_id: ChatId, chosen: Choices) -> Done[Settings | None]:
+    before, hint = connection.ask(choices.settings(chat_id)), connection.ask(present(chat_id))
+    if before is None or hint is None:
+        return Done(None)
+    after = choices.chosen(before, chosen)
+    if after == before:
+        return Done(after)
+    write_settings(connection, chat_id, hint.owner_id, after)
+    return Done(after, (hint,))

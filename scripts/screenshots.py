@@ -1,0 +1,75 @@
+"""Takes pictures of every screen of the page, in light and dark, at 1440 and at 390 pixels, with the demo model.
+`--into DIRECTORY` says where; without it, only those are taken that the documents show."""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect, sync_playwright
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.e2e.conftest import FLAGS, PATIENCE_MS, PHONE, WIDE, chromium, sign_in  # noqa: E402
+from tests.e2e.screens import SCREENS, Scene, prepared  # noqa: E402
+from tests.e2e.server import Person, Server  # noqa: E402
+
+Picture = tuple[str, str, int]
+PICTURES = ROOT / "docs" / "pictures"
+# The few that documents show; the others are for looking at.
+SHOWN = {("chat", "light", 1440), ("trace", "dark", 1440), ("list", "light", 390)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--into", type=Path, default=None)
+    parser.add_argument("screens", nargs="*", metavar="SCREEN")
+    given = parser.parse_args()
+    wanted = [
+        (name, theme, size["width"])
+        for name in given.screens or SCREENS
+        for theme in ("light", "dark")
+        for size in (WIDE, PHONE)
+    ]
+    if given.into is None:
+        wanted = [picture for picture in wanted if picture in SHOWN]
+    with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
+        server = Server(Path(directory))
+        server.start()
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        who = Person(playwright, server, server.admin_token)
+        try:
+            scene = prepared(who)
+            for picture in wanted:
+                take(browser, who, scene, picture, given.into or PICTURES)
+        finally:
+            who.close()
+            browser.close()
+            server.stop()
+
+
+def take(browser: Browser, who: Person, scene: Scene, picture: Picture, into: Path) -> None:
+    name, theme, width = picture
+    height = (PHONE if width == PHONE["width"] else WIDE)["height"]
+    path = into / f"{name}-{theme}-{width}.png"
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if theme == "dark" else "light",
+        base_url=who.server.address,
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    sign_in(context, who)
+    page = context.new_page()
+    SCREENS[name](page, scene)
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    page.wait_for_timeout(300)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=path)
+    context.close()
+    print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""What happens to every request of the API before its handler: a parameter that nobody knows is refused, and
+one that was answered before under its key is answered so again."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from litestar import Request, Response
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+from litestar.params import QueryParameter
+
+from holdfast.api.commands import repeated
+from holdfast.api.gate import is_public
+from holdfast.api.problems import invalid
+
+
+def known_query(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """A guard of all routes at once. A WebSocket's handler looks for itself, to answer with a problem."""
+    if connection.scope["type"] == "http" and connection.query_params:
+        check_names(connection.query_params, known_parameters(handler))
+
+
+async def first(request: Request[Any, Any, Any]) -> Response[Any] | None:
+    return await options(request) or await repeated(request)
+
+
+async def options(request: Request[Any, Any, Any]) -> Response[Any] | None:
+    """The methods of a path, all of them: those whose handlers stand in different places too."""
+    if request.method != "OPTIONS":
+        return None
+    template = request.scope["path_template"]
+    methods = {
+        method
+        for route in request.app.routes
+        if route.path_format == template
+        for method in (getattr(route, "methods", None) or ())
+    }
+    if "GET" in methods and is_public("GET", request.scope["path"]):
+        methods.add("HEAD")
+    return Response(None, status_code=204, headers={"Allow": ", ".join(sorted(methods))})
+
+
+def check_names(given: Iterable[str], known: Collection[str]) -> None:
+    """A typing error would silently show something else than was asked for."""
+    for name in given:
+        if name not in known:
+            there_is = f"there is {', '.join(known)}" if known else "it takes none"
+            raise invalid(name[:100], f"not a parameter of this route; {there_is}")
+
+
+def known_parameters(handler: BaseRouteHandler) -> tuple[str, ...]:
+    """Those of the handler's own signature."""
+    return tuple(
+        field.kwarg_definition.name or name
+        for name, field in handler.parsed_fn_signature.parameters.items()
+        if isinstance(field.kwarg_definition, QueryParameter)
+    )

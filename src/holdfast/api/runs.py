@@ -1,0 +1,189 @@
+"""Runs of workflows: started, listed, read, cancelled. What happens in one is told by its feed (`feeds`)."""
+
+from typing import Annotated
+
+from litestar import Response, Router, get, post
+from litestar.params import FromQuery, JSONBody, QueryParameter
+from msgspec import UNSET, Meta, UnsetType
+
+from holdfast.accounts.access import Caller
+from holdfast.api.bodies import JsonRequest
+from holdfast.api.checks import BudgetIn, Effort, ModelName, check_model, find_workspace
+from holdfast.api.commands import write
+from holdfast.api.pages import Cursor, Limit, Page
+from holdfast.api.problems import invalid, not_found
+from holdfast.api.services import By, InPath, Services, With, needs
+from holdfast.core.errors import NotFound
+from holdfast.core.ids import RunId, is_uuid7
+from holdfast.core.run_shapes import RunListed, RunShown, run_listed, run_shown
+from holdfast.core.runs import Language, Run, RunCall, RunDetails, RunLine, RunStatus
+from holdfast.core.shapes import Border, Json
+from holdfast.scripts.meta import MAX_BUDGET
+from holdfast.scripts.runs.starting import Wanted
+from holdfast.store import journals, runs, watched_runs
+from holdfast.store.query import Query, joined
+
+Tokens = Annotated[int, Meta(ge=1, le=MAX_BUDGET)]
+
+
+class StartRun(Border, frozen=True, kw_only=True):
+    """A workflow by its name, or a script. With `resume_from` alone: that run again, as it was."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
+    script: Annotated[str, Meta(max_length=1024 * 1024)] | None = None
+    language: Language | None = None
+    args: Json | UnsetType = UNSET
+    # Output tokens of the script and all its agents: a number, or `{"tokens": a number}`.
+    budget: Tokens | BudgetIn | None = None
+    model: ModelName | None = None
+    effort: Effort | None = None
+    max_concurrency: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    workspace_id: Annotated[str, Meta(max_length=36)] | None = None
+    # The run whose finished calls are reused; without it, the newest of the same workflow and arguments.
+    resume_from: Annotated[str, Meta(max_length=36)] | None = None
+    # Nothing is reused.
+    fresh: bool = False
+
+
+@post("/workflow-runs", guards=[needs("chats:write")], status_code=202)
+async def start_run(
+    request: JsonRequest, data: JSONBody[StartRun], services: With, caller: By
+) -> Response[RunShown]:
+    """Start a workflow. Calls that an earlier run of the same workflow with the same arguments has finished
+    are reused, unless `fresh`."""
+    wanted = await _wanted(services, caller, data)
+    try:
+        run = await services.runs.draft(wanted)
+    except NotFound as error:
+        raise invalid("name", error.text) from None
+    answer = await write(services, caller, request, runs.create(run), answer=lambda made: (202, _begun(made)))
+    services.runs.announce(run)
+    return answer
+
+
+@get("/workflow-runs", guards=[needs("chats:read")])
+async def list_runs(
+    services: With,
+    caller: By,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    name: Annotated[str | None, QueryParameter(max_length=100, description="Of this workflow.")] = None,
+    status: FromQuery[RunStatus | None] = None,
+) -> Page[RunListed]:
+    """The caller's own, the newest first; without what is large in them."""
+    if cursor is not None and not is_uuid7(cursor):
+        raise invalid("cursor", "not one that this list gave out")
+    before = None if cursor is None else RunId(cursor)
+    found = await services.store.read(
+        runs.page(caller.user.id, name=name, status=status, before=before, limit=limit + 1)
+    )
+    return Page(
+        items=tuple(run_listed(run) for run in found[:limit]),
+        next_cursor=found[limit - 1].id if len(found) > limit else None,
+    )
+
+
+@get("/workflow-runs/{run_id:str}", guards=[needs("chats:read")])
+async def read_run(run_id: InPath, services: With, caller: By) -> RunShown:
+    """With everything that belongs to it."""
+    wanted, owner = RunId(run_id), caller.user.id
+    found = await services.store.read(watched_runs.shown(wanted, owner)) if is_uuid7(wanted) else None
+    if found is None:
+        raise not_found("run")
+    return run_shown(found)
+
+
+@post("/workflow-runs/{run_id:str}/cancel", guards=[needs("chats:write")], status_code=202)
+async def cancel_run(request: JsonRequest, run_id: InPath, services: With, caller: By) -> Response[RunShown]:
+    """Stop it with all its agents. One that is over stays as it ended."""
+    run = await own_run(services, caller, run_id)
+    answer = await write(
+        services, caller, request, _cancelled(run), answer=lambda done: (202, run_shown(done))
+    )
+    await services.runs.call_off(run.id)
+    return answer
+
+
+async def own_run(services: Services, caller: Caller, run_id: str) -> Run:
+    """The run, if it is the caller's."""
+    found = await _found(services, caller, run_id)
+    if found is None:
+        raise not_found("run")
+    return found
+
+
+async def _found(services: Services, caller: Caller, run_id: str) -> Run | None:
+    wanted = RunId(run_id)
+    return await services.store.read(runs.run(wanted, caller.user.id)) if is_uuid7(wanted) else None
+
+
+async def _wanted(services: Services, caller: Caller, data: StartRun) -> Wanted:
+    check_model(services, data.model, data.effort)
+    earlier = await _earlier(services, caller, data)
+    asked = Wanted(
+        owner_id=caller.user.id,
+        name=data.name,
+        script=data.script,
+        language=data.language,
+        args=data.args,
+        budget=_tokens(data.budget),
+        model=data.model,
+        effort=data.effort,
+        max_concurrency=data.max_concurrency,
+        workspace_id=await find_workspace(services, caller, data.workspace_id),
+        resume_from=None if earlier is None else earlier.id,
+        fresh=data.fresh,
+    )
+    if earlier is None or data.name is not None or data.script is not None:
+        return asked
+    return _again(asked, earlier)
+
+
+def _again(asked: Wanted, earlier: Run) -> Wanted:
+    """That run with its own script; what is asked for goes before what it had."""
+    return Wanted(
+        owner_id=asked.owner_id,
+        script=earlier.script,
+        language=earlier.language,
+        args=earlier.args if asked.args is UNSET else asked.args,
+        budget=asked.budget or earlier.budget.tokens,
+        model=asked.model or earlier.model,
+        effort=asked.effort or earlier.effort,
+        max_concurrency=asked.max_concurrency or earlier.max_concurrency,
+        workspace_id=asked.workspace_id or earlier.workspace_id,
+        resume_from=asked.resume_from,
+        fresh=asked.fresh,
+        tools=earlier.tools,
+    )
+
+
+async def _earlier(services: Services, caller: Caller, data: StartRun) -> Run | None:
+    if data.resume_from is None:
+        return None
+    found = await _found(services, caller, data.resume_from)
+    if found is None:
+        raise invalid("resume_from", "there is no such run")
+    return found
+
+
+def _tokens(budget: int | BudgetIn | None) -> int | None:
+    if isinstance(budget, BudgetIn):
+        if budget.cost_usd_micros is not None:
+            raise invalid("budget.cost_usd_micros", "the budget of a run is in output tokens")
+        return budget.tokens
+    return budget
+
+
+def _begun(run: Run) -> RunShown:
+    return run_shown(RunDetails(run=run, calls=(), lines=()))
+
+
+def _cancelled(run: Run) -> Query[RunDetails]:
+    def read(cancelled: Run, calls: tuple[RunCall, ...], lines: tuple[RunLine, ...]) -> RunDetails:
+        return RunDetails(run=cancelled, calls=calls, lines=lines)
+
+    cancel = runs.cancel(run.id, run.owner_id)
+    return joined(cancel, journals.calls(run.id), journals.lines(run.id), read=read)
+
+
+router = Router("/", route_handlers=[start_run, list_runs, read_run, cancel_run], tags=["workflows"])

@@ -1,0 +1,108 @@
+"""A run followed to its end: its progress while it goes on, then its result, and how it ended as an exit
+code. Ctrl-C cancels it."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+
+from holdfast.cli.client import Client
+from holdfast.cli.ctrl_c import CtrlC
+from holdfast.cli.neutral import neutral_line
+from holdfast.cli.runs.events import Asks, watch_run
+from holdfast.cli.runs.outputs import JsonLines, Live, Output, PlainLines
+from holdfast.cli.runs.telling import result_text, why
+from holdfast.core.chats import Chat
+from holdfast.core.errors import HoldfastError
+from holdfast.core.ids import RunId
+from holdfast.core.run_shapes import RunShown
+
+FAILED, INTERRUPTED = 1, 130
+# How often it is looked whether an agent waits for a person: no event of a run says so.
+_LOOK_SECONDS = 2.0
+
+
+def output_for(*, as_json: bool) -> Output:
+    if as_json:
+        return JsonLines()
+    return Live(sys.stdout) if sys.stdout.isatty() else PlainLines()
+
+
+async def follow(
+    client: Client, found: Callable[[], Awaitable[RunShown]], output: Output, *, as_json: bool = False
+) -> int:
+    """`found` starts the run, or finds it."""
+    begun: asyncio.Future[RunId] = asyncio.get_running_loop().create_future()
+    following = asyncio.create_task(_follow(client, found, output, begun))
+    async with CtrlC(client, begun, following, lambda run_id: f"/workflow-runs/{run_id}/cancel") as ctrl_c:
+        try:
+            run = await following
+        except asyncio.CancelledError:
+            if not ctrl_c.pressed:
+                raise
+            return INTERRUPTED
+        finally:
+            output.end()
+    if not as_json:
+        sys.stdout.write(result_text(run.result))
+        sys.stdout.flush()
+    return _tell(run, ctrl_c.pressed)
+
+
+async def _follow(
+    client: Client,
+    found: Callable[[], Awaitable[RunShown]],
+    output: Output,
+    begun: "asyncio.Future[RunId]",
+) -> RunShown:
+    run = await found()
+    begun.set_result(run.id)
+    print(f"holdfast: Run {run.id} of {neutral_line(run.name, 100)}", file=sys.stderr)
+    looking = asyncio.create_task(_look(client, run.id, output))
+    try:
+        async with aclosing(watch_run(client, run.id)) as feed:
+            async for seen in feed:
+                if seen.received is not None:
+                    output.received(seen.received)
+                if seen.event is not None:
+                    output.show(output.progress.apply(seen.event))
+    finally:
+        looking.cancel()
+        await asyncio.wait({looking})
+    # An event may have been too small for all of the result.
+    return await client.get(f"/workflow-runs/{run.id}", RunShown)
+
+
+async def _look(client: Client, run_id: RunId, output: Output) -> None:
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        try:
+            # An agent that works may have a sub-agent that waits.
+            found = [
+                chat
+                for status in ("requires_action", "running")
+                for chat in await client.listed("/chats", Chat, {"run_id": run_id, "status": status})
+                if chat.action is not None
+            ]
+        except HoldfastError:
+            continue  # the feed says whether the server is there
+        output.progress.asking &= {chat.id for chat in found}
+        for chat in found:
+            output.show(output.progress.apply(Asks(chat)))
+
+
+def _tell(run: RunShown, pressed: bool) -> int:
+    match run.status:
+        case "succeeded":
+            return 0
+        case "cancelled":
+            who = "The run is cancelled." if pressed else "Somebody cancelled the run."
+            print(f"holdfast: {who} {_again(run)}", file=sys.stderr)
+            return INTERRUPTED
+        case _:
+            print(f"holdfast: {why(run.error)}\nholdfast: {_again(run)}", file=sys.stderr)
+            return FAILED
+
+
+def _again(run: RunShown) -> str:
+    return f"What it finished is reused by: holdfast workflow resume {run.id}"

@@ -1,0 +1,235 @@
+"""`holdfast workflow`: list workflows, run them, look at their runs, run these again, cancel them."""
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.options import AsJson, ModelName, Url, print_json, with_server
+from holdfast.core.errors import WrongUsage
+from holdfast.core.run_shapes import RunListed, RunShown
+from holdfast.core.runs import RunStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from holdfast.cli.client import Client
+    from holdfast.cli.runs.details import Workflow
+
+app = typer.Typer(help="List and run workflows: scripts that let many agents work.", no_args_is_help=True)
+
+RunWord = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run: its id, the end or beginning of its id, or `last`.")
+]
+Workspace = Annotated[
+    str | None,
+    typer.Option("--workspace", "-w", help="A workspace, by name or id: its workflows, its files."),
+]
+Budget = Annotated[
+    int | None,
+    typer.Option("--budget", "-b", min=1, help="Output tokens that the run and its agents may use."),
+]
+Detach = Annotated[
+    bool, typer.Option("--detach", "-d", help="Start it and leave; `workflow show -f` watches it later.")
+]
+Events = Annotated[
+    bool, typer.Option("--json", help="Every event of the feed as a line of JSON; with -d, the run.")
+]
+
+
+@app.command("list")
+def list_workflows(workspace: Workspace = None, as_json: AsJson = False, url: Url = None) -> None:
+    """List the workflows that can be run, where each is from, what it takes; and files that cannot be run."""
+
+    async def listed(client: "Client") -> "tuple[Workflow, ...]":
+        from holdfast.cli.chosen import find_workspace
+        from holdfast.cli.runs.details import Workflow
+
+        where = await find_workspace(client, workspace)
+        return await client.listed("/workflows", Workflow, {"workspace_id": where})
+
+    workflows = with_server(url, listed)
+    if as_json:
+        print_json(workflows)
+        return
+    from holdfast.cli.runs.details import remarks, workflows_table
+    from holdfast.cli.tables import print_table
+
+    print_table(("name", "source", "takes", "description"), workflows_table(workflows))
+    for line in remarks(workflows):
+        print(f"\n{line}")
+
+
+@app.command("run")
+def run_workflow(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE", help="A workflow by its name, or a file that ends in .js or .py."
+        ),
+    ],
+    args: Annotated[
+        str | None, typer.Option("--args", help="The arguments as JSON; `@FILE` reads them from a file.")
+    ] = None,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arg", "-a", metavar="KEY=VALUE", help="One argument: JSON, else text. As many as needed."
+        ),
+    ] = None,
+    budget: Budget = None,
+    model: ModelName = None,
+    workspace: Workspace = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Reuse nothing of earlier runs.")] = False,
+    resume_from: Annotated[
+        str | None,
+        typer.Option(
+            "--resume-from", metavar="RUN", help="Reuse what this run finished, not the newest one."
+        ),
+    ] = None,
+    detach: Detach = False,
+    as_json: Events = False,
+    url: Url = None,
+) -> None:
+    """Run a workflow and follow it.
+
+    What an earlier run with the same arguments has finished is reused. The result goes to standard output,
+    progress to the terminal or to standard error. Ctrl-C cancels the run with all its agents, a second one
+    leaves at once; the run lives on the server, so a lost connection or a closed terminal stops nothing. Exit
+    code 0: done; 1: it failed; 130: cancelled."""
+    if fresh and resume_from is not None:
+        raise WrongUsage("Give --fresh or --resume-from, not both.")
+    from holdfast.cli.runs.arguments import arguments, script
+
+    body: dict[str, object] = {**script(name), **arguments(args, pairs or [])}
+    body.update(budget=budget, model=model, fresh=fresh)
+
+    async def begun(client: "Client") -> RunShown:
+        from holdfast.cli.chosen import find_run, find_workspace
+
+        body["workspace_id"] = await find_workspace(client, workspace)
+        if resume_from is not None:
+            body["resume_from"] = (await find_run(client, resume_from)).id
+        return await client.post("/workflow-runs", RunShown, body)
+
+    _go(url, begun, detach=detach, as_json=as_json)
+
+
+@app.command()
+def resume(
+    run: RunWord,
+    budget: Budget = None,
+    model: ModelName = None,
+    detach: Detach = False,
+    as_json: Events = False,
+    url: Url = None,
+) -> None:
+    """Run again a run that failed, was cancelled or is done.
+
+    It takes its own script as it was then, with its arguments and settings; whatever it finished is reused.
+    To run a script that has changed, use `workflow run`."""
+
+    async def begun(client: "Client") -> RunShown:
+        from holdfast.cli.chosen import find_run
+
+        body = {"resume_from": (await find_run(client, run)).id, "budget": budget, "model": model}
+        return await client.post("/workflow-runs", RunShown, body)
+
+    _go(url, begun, detach=detach, as_json=as_json)
+
+
+@app.command()
+def show(
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN]", help="A run: its id, an end of it, or `last`. Without one, all are listed."
+        ),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Watch it until it is over, as `workflow run` does.")
+    ] = False,
+    status: Annotated[RunStatus | None, typer.Option(help="List only runs in this state.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=200, help="How many to list at most.")
+    ] = 20,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """Show a run: its result, its agents, its log. Without one, list your runs, the newest first."""
+    if run is None:
+        _list_runs(url, status, limit, as_json)
+        return
+
+    async def found(client: "Client") -> RunShown:
+        from holdfast.cli.chosen import find_run
+
+        return await find_run(client, run)
+
+    if follow:
+        _go(url, found, detach=False, as_json=as_json)
+    shown = with_server(url, found)
+    if as_json:
+        print_json(shown)
+        return
+    import shutil
+
+    from holdfast.cli.runs.details import run_lines
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in run_lines(shown, datetime.now(UTC), width):
+        print(line)
+
+
+@app.command()
+def cancel(run: RunWord, as_json: AsJson = False, url: Url = None) -> None:
+    """Cancel a run with all its agents. What they finished can be reused."""
+
+    async def cancelled(client: "Client") -> RunShown:
+        from holdfast.cli.chosen import find_run
+
+        found = await find_run(client, run)
+        return await client.post(f"/workflow-runs/{found.id}/cancel", RunShown)
+
+    answer = with_server(url, cancelled)
+    if as_json:
+        print_json(answer)
+    else:
+        print("Cancelled." if answer.status == "cancelled" else f"It was over already: {answer.status}.")
+
+
+def _list_runs(url: str | None, status: RunStatus | None, limit: int, as_json: bool) -> None:
+    async def listed(client: "Client") -> tuple[RunListed, ...]:
+        return await client.listed("/workflow-runs", RunListed, {"limit": limit, "status": status})
+
+    runs = with_server(url, listed)
+    if as_json:
+        print_json(runs)
+    elif runs:
+        from holdfast.cli.runs.details import runs_table
+        from holdfast.cli.tables import print_table
+
+        head = ("id", "state", "started", "took", "spent", "workflow")
+        print_table(head, runs_table(runs, datetime.now(UTC)))
+    else:
+        print(
+            "No runs. `holdfast workflow list` shows what can be run." if status is None else "No such runs."
+        )
+
+
+def _go(
+    url: str | None, begun: "Callable[[Client], Awaitable[RunShown]]", *, detach: bool, as_json: bool
+) -> None:
+    """Starts or finds the run, follows it if wanted, and ends the program."""
+
+    async def going(client: "Client") -> int:
+        if detach:
+            run = await begun(client)
+            print_json(run) if as_json else print(run.id)
+            return 0
+        from holdfast.cli.runs.following import follow, output_for
+
+        return await follow(client, lambda: begun(client), output_for(as_json=as_json), as_json=as_json)
+
+    raise typer.Exit(with_server(url, going))

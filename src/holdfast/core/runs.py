@@ -1,0 +1,165 @@
+"""Runs of workflow scripts, as stored and as clients see them: the run, its calls, what it said."""
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from holdfast.core.ids import CallId, ChatId, RunId, UserId, WorkspaceId
+from holdfast.core.shapes import Json, Record
+from holdfast.core.usage import Budget, Usage
+
+Language = Literal["javascript", "python"]
+# pending: waits for its turn.
+RunStatus = Literal["pending", "running", "succeeded", "failed", "cancelled"]
+CallKind = Literal["agent", "workflow", "pause"]
+CallStatus = Literal["pending", "running", "succeeded", "failed", "cancelled"]
+# Succeeded: the script heard a value. Failed: it heard null or an error. Only the first are lent to other
+# runs.
+CallOutcome = Literal["succeeded", "failed", "cancelled"]
+LineKind = Literal["log", "warning", "phase"]
+
+OVER: frozenset[RunStatus] = frozenset(("succeeded", "failed", "cancelled"))
+
+
+class CallError(Record, frozen=True, kw_only=True):
+    """Thrown where the script waits for the call."""
+
+    kind: Literal["failed", "refused", "budget"]
+    message: str
+
+
+class RunError(Record, frozen=True, kw_only=True):
+    """Why a run failed, and the line of the script where it did, if there is one."""
+
+    message: str
+    line: int | None = None
+
+
+class RunPhase(Record, frozen=True, kw_only=True):
+    """A phase that the script planned, that has begun, or both."""
+
+    title: str
+    detail: str | None = None
+    model: str | None = None
+    started_at: datetime | None = None
+
+
+class RunLine(Record, frozen=True, kw_only=True):
+    """Something said: by a script (then `place` counts its lines) or by the server."""
+
+    number: int
+    scope: int = 0
+    kind: LineKind
+    text: str
+    at: datetime
+    place: int | None = None
+
+
+class AgentTerms(Record, frozen=True, kw_only=True):
+    """What binds an agent of a run beside the settings of its chat."""
+
+    schema: dict[str, Json] | None = None
+    max_steps: int | None = None
+    max_tool_calls: int | None = None
+
+
+class PinnedScript(Record, frozen=True, kw_only=True):
+    language: Language
+    text: str
+
+
+class RunCall(Record, frozen=True, kw_only=True):
+    """One call, as the journal has it."""
+
+    scope: int
+    number: int
+    kind: CallKind
+    hash: str
+    occurrence: int
+    label: str | None = None
+    phase: str | None = None
+    branch: str | None = None
+    chat_id: ChatId | None = None
+    # Lent by an earlier run, so it cost nothing; then the chat is that run's.
+    reused: bool = False
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    outcome: CallOutcome | None = None
+    value: Json = None
+    error: CallError | None = None
+    delivery: int | None = None
+    spent: int | None = None
+    usage: Usage | None = None
+    terms: AgentTerms | None = None
+    script: PinnedScript | None = None
+
+    @property
+    def status(self) -> CallStatus:
+        if self.outcome is not None:
+            return self.outcome
+        return "pending" if self.started_at is None else "running"
+
+
+class AskedBy(Record, frozen=True, kw_only=True):
+    """The call of a chat that a run was started by, and that waits for it."""
+
+    chat_id: ChatId
+    call_id: CallId
+
+
+class Run(Record, frozen=True, kw_only=True):
+    """The run's own row."""
+
+    id: RunId
+    owner_id: UserId
+    name: str
+    language: Language
+    status: RunStatus = "pending"
+    version: int = 1
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    lease_number: int = 0
+    workspace_id: WorkspaceId | None = None
+    model: str | None = None
+    effort: str | None = None
+    max_concurrency: int | None = None
+    # `tokens` and what is spent of them are output tokens here, of the script with all its agents.
+    budget: Budget = Budget()
+    args_hash: str
+    resumed_from: RunId | None = None
+    asked_by: AskedBy | None = None
+    tools: Json = None
+    # As the script plans them.
+    phases: tuple[RunPhase, ...] = ()
+    error: RunError | None = None
+    args: Json | msgspec.UnsetType = msgspec.UNSET
+    script: str
+    result: Json = None
+
+
+class RunDetails(Record, frozen=True, kw_only=True):
+    """A run with everything that belongs to it, as of one moment."""
+
+    run: Run
+    calls: tuple[RunCall, ...]
+    lines: tuple[RunLine, ...]
+
+    @property
+    def phases(self) -> tuple[RunPhase, ...]:
+        return phases_of(self.run, self.lines)
+
+    @property
+    def reused(self) -> int:
+        return sum(call.reused for call in self.calls)
+
+
+def phases_of(run: Run, lines: tuple[RunLine, ...]) -> tuple[RunPhase, ...]:
+    """The planned ones in their order, then those that began without a plan."""
+    found = {phase.title: phase for phase in run.phases}
+    for line in lines:
+        known = found.get(line.text) if line.kind == "phase" else None
+        if line.kind == "phase" and (known is None or known.started_at is None):
+            found[line.text] = msgspec.structs.replace(known or RunPhase(title=line.text), started_at=line.at)
+    return tuple(found.values())

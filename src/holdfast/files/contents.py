@@ -1,0 +1,120 @@
+"""Where the content of files is kept, under its hash. One server on SQLite keeps it in its data directory;
+servers that share a PostgreSQL share no disk, so there it is in the database."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+from holdfast.core.files import StoredFile
+from holdfast.store import files
+from holdfast.store.interface import Store
+
+
+class Contents(Protocol):
+    async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None) -> None:
+        """Stores the file with what lies at the path, which is taken away. Both or neither: after a crash
+        there may be a content that no file has, never the other way round."""
+        ...
+
+    async def read(self, content_hash: str) -> bytes | None: ...
+
+    async def thumbnail(self, content_hash: str) -> bytes | None: ...
+
+    async def forget(self, content_hash: str) -> None:
+        """If no file has it any more."""
+        ...
+
+
+class OnDisk:
+    def __init__(self, store: Store, directory: Path) -> None:
+        self._store = store
+        self._directory = directory
+        # Against a file that comes while the last other one with its content goes. There is one process.
+        self._changing = asyncio.Lock()
+
+    async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None) -> None:
+        async with self._changing:
+            await asyncio.to_thread(self._put, path, self._place(new.hash), thumbnail)
+            await self._store.write(files.add(new))
+
+    async def read(self, content_hash: str) -> bytes | None:
+        return await asyncio.to_thread(_read, self._place(content_hash))
+
+    async def thumbnail(self, content_hash: str) -> bytes | None:
+        return await asyncio.to_thread(_read, _small(self._place(content_hash)))
+
+    async def forget(self, content_hash: str) -> None:
+        async with self._changing:
+            if not await self._store.read(files.is_known(content_hash)):
+                place = self._place(content_hash)
+                await asyncio.to_thread(_remove, place)
+
+    def _place(self, content_hash: str) -> Path:
+        # Not too many in one directory.
+        return self._directory / content_hash[:2] / content_hash
+
+    def _put(self, path: Path, place: Path, thumbnail: bytes | None) -> None:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if thumbnail is not None:
+            fresh = _small(path)
+            fresh.write_bytes(thumbnail)
+            fresh.replace(_small(place))
+        with path.open("rb") as content:
+            os.fsync(content.fileno())
+        path.replace(place)
+        directory = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+class InDatabase:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None) -> None:
+        content = await asyncio.to_thread(path.read_bytes)
+        await self._store.write(files.add_with_content(new, content, thumbnail))
+
+    async def read(self, content_hash: str) -> bytes | None:
+        return await self._store.read(files.content(content_hash))
+
+    async def thumbnail(self, content_hash: str) -> bytes | None:
+        return await self._store.read(files.thumbnail(content_hash))
+
+    async def forget(self, content_hash: str) -> None:
+        await self._store.write(files.forget_content(content_hash))
+
+
+def contents(store: Store, directory: Path) -> Contents:
+    return OnDisk(store, directory) if store.engine == "sqlite" else InDatabase(store)
+
+
+def _small(place: Path) -> Path:
+    return place.with_name(f"{place.name}.thumbnail")
+
+
+def _remove(place: Path) -> None:
+    for path in (_small(place), place):
+        path.unlink(missing_ok=True)
+
+
+def _read(place: Path) -> bytes | None:
+    try:
+        return place.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+@asynccontextmanager
+async def scratch(directory: Path, name: str) -> AsyncGenerator[Path]:
+    """A place for what is still coming; whatever is left there at the end is removed."""
+    path = directory / name
+    try:
+        yield path
+    finally:
+        await asyncio.to_thread(_remove, path)

@@ -1,0 +1,50 @@
+"""The process that reads pictures: a file on standard input, a small PNG on standard output. A process of its
+own, held by the kernel to its memory and time, because a picture is the work of strangers; one that is too
+large to be opened is refused before any of it is decoded."""
+
+import resource
+import sys
+import warnings
+
+EDGE_PIXELS = 300
+MOST_PIXELS = 40_000_000
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+_MEMORY_BYTES = 1024**3
+_CPU_SECONDS = 10
+REFUSED = 3
+
+
+def main() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # What this refuses is refused here, in other words.
+    warnings.simplefilter("ignore")
+    from PIL import Image, ImageOps
+
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        with Image.open(sys.stdin.buffer, formats=FORMATS) as picture:
+            width, height = picture.size
+            if width * height > MOST_PIXELS:
+                _refuse(f"it has {width} x {height} pixels, more than {MOST_PIXELS // 10**6} million")
+            picture.draft("RGB", (2 * EDGE_PIXELS, 2 * EDGE_PIXELS))
+            small = ImageOps.exif_transpose(picture)
+            small.thumbnail((EDGE_PIXELS, EDGE_PIXELS))
+            small = small.convert(
+                "RGBA" if "A" in small.getbands() or "transparency" in small.info else "RGB"
+            )
+            # Where it was taken, and by whom, is not part of the small one.
+            small.info.clear()
+            small.save(sys.stdout.buffer, "PNG")
+    except (OSError, ValueError, SyntaxError, MemoryError, EOFError, IndexError, TypeError, KeyError):
+        _refuse("it is damaged, or not what it says it is")
+
+
+def _refuse(reason: str) -> None:
+    sys.stderr.write(reason)
+    sys.exit(REFUSED)
+
+
+if __name__ == "__main__":
+    main()

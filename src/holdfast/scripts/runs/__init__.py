@@ -1,0 +1,1 @@
+"""Durable runs of workflow scripts: starting them, driving them under a lease, ending them."""

@@ -1,0 +1,245 @@
+"""The book of a run while a worker owns it: the journal with the rows that are stored of it, and what is
+still to be written. Nothing in it counts for anybody before it is written; what is acted upon was written
+before."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from holdfast.chats.commands import DeliveryKey
+from holdfast.core.ids import ChatId
+from holdfast.core.runs import AgentTerms, LineKind, PinnedScript, Run, RunCall, RunLine
+from holdfast.core.text import clean_deep
+from holdfast.core.usage import Usage
+from holdfast.scripts.engines.messages import AgentCall, Answer, Call
+from holdfast.scripts.journal import MAIN, Delivery, Ended, Entry, Journal, Scope, lend
+from holdfast.store.journals import Ending, Entries
+
+# A call: which script made it, and its number there.
+Place = tuple[Scope, int]
+
+
+class Book:
+    def __init__(
+        self,
+        run: Run,
+        calls: Sequence[RunCall] = (),
+        lines: Sequence[RunLine] = (),
+        lent: Sequence[RunCall] = (),
+    ) -> None:
+        self.run = run
+        self._rows: dict[Place, RunCall] = {(call.scope, call.number): call for call in calls}
+        self._journal = Journal(map(entry_of, calls), lend(map(entry_of, lent)))
+        self._lenders = {entry_of(call).key: call.chat_id for call in lent}
+        self._last_line = max((line.number for line in lines), default=0)
+        # Lines that each script has said: stored ones, and said by the script as it runs now.
+        self._stored_lines = Counter(line.scope for line in lines if line.place is not None)
+        self._said_lines = Counter[Scope]()
+        self._spent = sum((_paid(call) for call in calls), Usage())
+        # How many agents all scripts of the run have asked for.
+        self.agents = sum(call.kind == "agent" for call in calls)
+        # Agents whose calls have ended and of which nobody knows yet what they cost.
+        self._unpaid = {
+            call.chat_id: (call.scope, call.number)
+            for call in calls
+            if call.chat_id is not None
+            and call.outcome is not None
+            and not call.reused
+            and call.usage is None
+        }
+        self._dirty: dict[Place, None] = {}
+        self._lines: list[RunLine] = []
+        self._taken: list[DeliveryKey] = []
+
+    # --- what is so ---
+
+    def has(self, place: Place) -> bool:
+        return place in self._rows
+
+    def row(self, place: Place) -> RunCall:
+        return self._rows[place]
+
+    @property
+    def rows(self) -> list[RunCall]:
+        return list(self._rows.values())
+
+    @property
+    def entries(self) -> list[Entry]:
+        return self._journal.entries
+
+    @property
+    def spent(self) -> int:
+        """Output tokens of all calls that have ended here."""
+        return self._spent.output
+
+    @property
+    def budget_is_spent(self) -> bool:
+        return self.run.budget.tokens is not None and self.spent >= self.run.budget.tokens
+
+    @property
+    def reused(self) -> int:
+        return sum(row.reused for row in self._rows.values())
+
+    def recorded_deliveries(self) -> list[Delivery]:
+        return self._journal.recorded_deliveries()
+
+    def check_replayed(self) -> None:
+        self._journal.check_replayed()
+
+    # --- what happens ---
+
+    def made(self, scope: Scope, call: Call, now: datetime) -> RunCall:
+        """The row of a call that a script has just made: the stored one, or a new one."""
+        place = scope, call.number
+        entry = self._journal.made(scope, call)
+        if place in self._rows:
+            return self._rows[place]
+        row = row_of(entry)
+        if isinstance(call, AgentCall):
+            self.agents += 1
+            row = replace(row, terms=terms_of(call))
+        if entry.reused:
+            row = replace(row, chat_id=self._lenders.get(entry.key), started_at=now, finished_at=now)
+        return self._put(place, row)
+
+    def started(
+        self,
+        place: Place,
+        now: datetime,
+        *,
+        chat_id: ChatId | None = None,
+        script: PinnedScript | None = None,
+    ) -> RunCall:
+        row = replace(self._rows[place], started_at=now, chat_id=chat_id, script=script)
+        return self._put(place, row)
+
+    def ended(self, place: Place, ended: Ended, now: datetime, usage: Usage | None = None) -> None:
+        """The first end of a call counts."""
+        row = self._rows[place]
+        if row.outcome is not None:
+            return
+        ended = clean_deep(ended)
+        self._journal.ended(*place, ended)
+        row = replace(
+            row,
+            outcome=ended.outcome,
+            value=ended.value,
+            error=ended.error,
+            usage=usage,
+            started_at=row.started_at or now,
+            finished_at=now,
+        )
+        self._spent = self._spent + _paid(row)
+        if row.chat_id is not None and usage is None:
+            self._unpaid[row.chat_id] = place
+        self._put(place, row)
+
+    def paid(self, chat_id: ChatId, usage: Usage) -> None:
+        """What an agent cost whose call had ended before it did."""
+        place = self._unpaid.pop(chat_id, None)
+        if place is not None:
+            self._spent = self._spent + usage
+            self._put(place, replace(self._rows[place], usage=usage))
+
+    def never_made(self, place: Place) -> None:
+        """The agent of this call could not be started: there is no such chat."""
+        self._put(place, replace(self._rows[place], chat_id=None))
+
+    def answer(self, place: Place) -> Answer:
+        """What the script is told next, if it is told of this call."""
+        row = self._rows[place]
+        return Answer(call=row.number, spent=self.spent, value=row.value, error=row.error)
+
+    def delivered(self, place: Place, answer: Answer) -> None:
+        entry, _ = self._journal.deliver(*place, answer.spent)
+        self._put(place, replace(self._rows[place], delivery=entry.delivery, spent=entry.spent))
+
+    def script_said(self, scope: Scope, kind: LineKind, text: str, now: datetime) -> None:
+        """What a script says again that runs again is known already."""
+        self._said_lines[scope] += 1
+        if self._said_lines[scope] > self._stored_lines[scope]:
+            self._say(kind, text, now, scope, self._said_lines[scope])
+
+    def say(self, kind: LineKind, text: str, now: datetime) -> None:
+        self._say(kind, text, now, MAIN, None)
+
+    def take(self, key: DeliveryKey) -> None:
+        self._taken.append(key)
+
+    # --- what is to be written ---
+
+    def unwritten(self, ending: Ending | None = None) -> Entries | None:
+        """All of it, which from here on counts as written; None: there is nothing."""
+        if not (self._dirty or self._lines or self._taken or ending):
+            return None
+        entries = Entries(
+            calls=tuple(self._rows[place] for place in self._dirty),
+            lines=tuple(self._lines),
+            taken=tuple(self._taken),
+            spent_tokens=self._spent.output,
+            spent_usd_micros=self._spent.cost_usd_micros,
+            ending=ending,
+        )
+        self._dirty, self._lines, self._taken = {}, [], []
+        return entries
+
+    def _put(self, place: Place, row: RunCall) -> RunCall:
+        self._rows[place] = row
+        self._dirty[place] = None
+        return row
+
+    def _say(self, kind: LineKind, text: str, now: datetime, scope: Scope, place: int | None) -> None:
+        self._last_line += 1
+        self._lines.append(
+            RunLine(number=self._last_line, scope=scope, place=place, kind=kind, text=text, at=now)
+        )
+
+
+def entry_of(row: RunCall) -> Entry:
+    ended = None if row.outcome is None else Ended(outcome=row.outcome, value=row.value, error=row.error)
+    return Entry(
+        scope=row.scope,
+        number=row.number,
+        kind=row.kind,
+        hash=row.hash,
+        occurrence=row.occurrence,
+        label=row.label,
+        phase=row.phase,
+        branch=row.branch,
+        ended=ended,
+        reused=row.reused,
+        delivery=row.delivery,
+        spent=row.spent,
+    )
+
+
+def row_of(entry: Entry) -> RunCall:
+    ended = entry.ended
+    return RunCall(
+        scope=entry.scope,
+        number=entry.number,
+        kind=entry.kind,
+        hash=entry.hash,
+        occurrence=entry.occurrence,
+        label=entry.label,
+        phase=entry.phase,
+        branch=entry.branch,
+        outcome=None if ended is None else ended.outcome,
+        value=None if ended is None else ended.value,
+        error=None if ended is None else ended.error,
+        reused=entry.reused,
+    )
+
+
+def terms_of(call: AgentCall) -> AgentTerms | None:
+    options = call.options
+    terms = AgentTerms(
+        schema=options.schema, max_steps=options.max_steps, max_tool_calls=options.max_tool_calls
+    )
+    return None if terms == AgentTerms() else terms
+
+
+def _paid(row: RunCall) -> Usage:
+    return Usage() if row.reused or row.usage is None else row.usage

@@ -1,0 +1,384 @@
+"""Drives one run under its lease. Everything goes in pulses: the script hears what has ended, one answer at a
+time; what it asked for is written together with what it heard; only then it is acted upon. So a run that is
+taken over replays what was written and has missed nothing."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+
+import msgspec
+import structlog
+from msgspec.structs import replace
+
+from holdfast.core.clock import Clock
+from holdfast.core.errors import BadScript, Contradiction, HoldfastError, StoreClosed, TryAgain
+from holdfast.core.events import BusEvent, RunHint
+from holdfast.core.ids import ChatId, Ids
+from holdfast.core.runs import CallError, PinnedScript, Run, RunError
+from holdfast.core.shapes import Json
+from holdfast.scripts.engines.messages import (
+    AgentCall,
+    Call,
+    Done,
+    Failed,
+    Log,
+    PauseCall,
+    PhaseBegun,
+    Start,
+    Stop,
+    Turn,
+    Waiting,
+    Warned,
+    WorkflowCall,
+)
+from holdfast.scripts.journal import MAIN, Ended, Entry, Scope, unawaited
+from holdfast.scripts.runs.agents import Agents, Hands
+from holdfast.scripts.runs.book import Book, Place
+from holdfast.scripts.runs.crew import NOTHING_LEFT, Crew
+from holdfast.scripts.runs.library import Library
+from holdfast.scripts.runs.persistence import persist
+from holdfast.scripts.runs.settings import RunSettings
+from holdfast.scripts.runs.stages import Sandboxes, Stages
+from holdfast.scripts.runs.starting import check_args
+from holdfast.scripts.source import Script, read_script
+from holdfast.store import journals
+from holdfast.store.interface import Store
+from holdfast.store.journals import Ending, LeaseLost
+from holdfast.store.query import constant
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Means:
+    """What runs are driven with."""
+
+    store: Store
+    publish: Callable[[BusEvent], None]
+    clock: Clock
+    ids: Ids
+    agents: Agents
+    library: Library
+    sandboxes: Sandboxes
+    settings: Callable[[], RunSettings]
+
+
+class Conductor:
+    def __init__(self, run: Run, means: Means, hands: Hands) -> None:
+        self.run = run
+        self._means = means
+        self._hands = hands
+        self._clock = means.clock
+        self._settings = means.settings()
+        self._stages = Stages(means.sandboxes)
+        self._book = Book(run)
+        self._crew = self._new_crew()
+        # Calls that have ended and that their script has not heard of.
+        self._ready: deque[Place] = deque()
+        self._pauses: dict[Place, datetime] = {}
+        # What the scripts were told of the budget last.
+        self._told_spent = 0
+        self._stop: Done | Failed | None = None
+        self._awake = asyncio.Event()
+        # Some may have ended while nobody looked.
+        self._awake.set()
+        # What we have written ourselves.
+        self.version = run.version
+
+    def wake(self) -> None:
+        """Something may have ended."""
+        self._awake.set()
+
+    def knows(self, chat_id: ChatId) -> bool:
+        return self._crew.knows(chat_id)
+
+    async def conduct(self) -> None:
+        """Until the run is over, or is not ours any more. Cancelled, it leaves everything to who comes
+        next."""
+        try:
+            try:
+                await self._drive()
+            except Contradiction as error:
+                self._stop = Failed(kind="contradiction", message=error.text)
+                await self._end()
+            except (StoreClosed, LeaseLost):
+                raise
+            except Exception as error:
+                log.exception("run failed", run_id=self.run.id)
+                text = error.text if isinstance(error, HoldfastError) else type(error).__name__
+                self._stop = Failed(
+                    kind="broken", message=f"The run failed because of a fault in Holdfast: {text}"
+                )
+                await self._end()
+        except (StoreClosed, LeaseLost) as error:
+            log.info("run let go", run_id=self.run.id, reason=error.text)
+        finally:
+            await self._stages.close_all()
+
+    # --- pulses ---
+
+    async def _drive(self) -> None:
+        await self._open_book()
+        await self._replay()
+        while True:
+            while self._ready and self._stop is None:
+                await self._deliver()
+            if self._stop is not None:
+                break
+            self._ready += self._crew.admit()
+            await self._write()
+            self._ready += await self._crew.act()
+            if not self._ready:
+                await self._rest()
+                self._ready += await self._crew.collect()
+                self._pass_time()
+        await self._end()
+
+    async def _open_book(self) -> None:
+        store, run = self._means.store, self.run
+        borrowed = constant(()) if run.resumed_from is None else journals.lent(run.resumed_from)
+        calls, lines, lent = await persist(
+            lambda: store.read(journals.calls(run.id), journals.lines(run.id), borrowed)
+        )
+        self._book = Book(run, calls, lines, lent)
+        self._crew = self._new_crew()
+
+    def _new_crew(self) -> Crew:
+        means = self._means
+        return Crew(
+            self.run,
+            self._book,
+            store=means.store,
+            agents=means.agents,
+            hands=self._hands,
+            settings=self._settings,
+            clock=means.clock,
+            ids=means.ids,
+        )
+
+    async def _replay(self) -> None:
+        """Runs the script up to where its journal ends."""
+        script = await asyncio.to_thread(read_script, self.run.script, self.run.language)
+        await self._perform(MAIN, script, self.run.args)
+        recorded = self._book.recorded_deliveries()
+        for scope, group in groupby(recorded, key=lambda delivery: delivery.scope):
+            answers = [delivery.answer for delivery in group]
+            if scope not in self._stages:
+                break  # found out below
+            turns = await self._stages.answer(scope, answers)
+            for answer, turn in zip(answers, turns, strict=False):
+                self._told_spent = answer.spent
+                await self._hear(scope, turn)
+        self._book.check_replayed()
+
+    async def _deliver(self) -> None:
+        """The next answers for one script, as many as follow each other."""
+        scope = self._ready[0][0]
+        places: list[Place] = []
+        while self._ready and self._ready[0][0] == scope:
+            places.append(self._ready.popleft())
+        if scope not in self._stages:
+            return  # that script has ended without waiting for them
+        answers = [self._book.answer(place) for place in places]
+        turns = await self._stages.answer(scope, answers)
+        for place, answer, turn in zip(places, answers, turns, strict=False):
+            self._book.delivered(place, answer)
+            self._told_spent = answer.spent
+            await self._hear(scope, turn)
+
+    async def _write(self, ending: Ending | None = None) -> None:
+        entries = self._book.unwritten(ending)
+        if entries is None:
+            return
+        record = journals.record(self.run.id, self.run.lease_number, entries)
+        self.version = await persist(lambda: self._means.store.write(record))
+        run, over = self.run, ending is not None
+        self._means.publish(RunHint(run_id=run.id, owner_id=run.owner_id, version=self.version, over=over))
+
+    async def _rest(self) -> None:
+        """Until something may have ended, or something is due."""
+        due = [
+            moment for moment in (*self._pauses.values(), self._crew.next_deadline, self._deadline) if moment
+        ]
+        left = (min(due) - self._clock.now()).total_seconds() if due else self._settings.poll_seconds
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._awake.wait(), max(0, min(left, self._settings.poll_seconds)))
+        self._awake.clear()
+
+    def _pass_time(self) -> None:
+        now = self._clock.now()
+        if self._deadline is not None and self._deadline <= now:
+            seconds = self._settings.run_seconds
+            self._stop = Failed(kind="time", message=f"The run took longer than {seconds:g} seconds.")
+            return
+        self._ready += self._crew.expire()
+        for place in [place for place, due in self._pauses.items() if due <= now]:
+            del self._pauses[place]
+            self._over(place, Ended(outcome="succeeded"))
+
+    @property
+    def _deadline(self) -> datetime | None:
+        seconds = self._settings.run_seconds
+        if not seconds or self.run.started_at is None:
+            return None
+        return self.run.started_at + timedelta(seconds=seconds)
+
+    # --- what scripts say ---
+
+    async def _perform(self, scope: Scope, script: Script, args: Json | msgspec.UnsetType) -> None:
+        start = Start(
+            language=script.language,
+            program=script.program,
+            args=args,
+            budget_total=self.run.budget.tokens,
+            budget_spent=self._told_spent,
+            nested=scope != MAIN,
+            limits=self._settings.limits,
+        )
+        for warning in script.warnings:
+            self._book.script_said(scope, "warning", warning, self._clock.now())
+        await self._hear(scope, await self._stages.start(scope, start))
+
+    async def _hear(self, scope: Scope, turn: Turn) -> None:
+        for said in turn.said:
+            match said:
+                case Log(text=text):
+                    self._book.script_said(scope, "log", text, self._clock.now())
+                case Warned(text=text):
+                    self._book.script_said(scope, "warning", text, self._clock.now())
+                case PhaseBegun(title=title):
+                    self._book.script_said(scope, "phase", title, self._clock.now())
+                case _:
+                    await self._made(scope, said)
+        await self._stopped(scope, turn.stop)
+
+    async def _made(self, scope: Scope, call: Call) -> None:
+        place = scope, call.number
+        if isinstance(call, AgentCall):
+            call = self._completed(call)
+        is_new = not self._book.has(place)
+        row = self._book.made(scope, call, self._clock.now())
+        if row.delivery is not None:
+            return
+        if row.outcome is not None:
+            self._ready.append(place)
+        elif is_new and (error := self._objection(call)) is not None:
+            self._over(place, Ended(outcome="failed", error=error))
+        else:
+            match call:
+                case AgentCall():
+                    self._crew.engage(place, call)
+                case PauseCall(seconds=seconds):
+                    started_at = row.started_at or self._book.started(place, self._clock.now()).started_at
+                    assert started_at is not None
+                    self._pauses[place] = started_at + timedelta(seconds=seconds)
+                case WorkflowCall():
+                    await self._nest(place, call)
+
+    def _completed(self, call: AgentCall) -> AgentCall:
+        """With what the run chose for all its agents, which decides the answer as well."""
+        options = call.options
+        return replace(
+            call,
+            options=replace(
+                options, model=options.model or self.run.model, effort=options.effort or self.run.effort
+            ),
+        )
+
+    def _objection(self, call: Call) -> CallError | None:
+        """Why a new call is not begun: limits that all scripts of the run share."""
+        if isinstance(call, PauseCall):
+            return None
+        if self._book.budget_is_spent:
+            return NOTHING_LEFT
+        if not isinstance(call, AgentCall):
+            return None
+        most = self._settings.max_agents
+        if self._book.agents > most:
+            return CallError(kind="refused", message=f"a run may start at most {most} agents")
+        return self._means.agents.check(self.run, call)
+
+    def _over(self, place: Place, ended: Ended) -> None:
+        self._book.ended(place, ended, self._clock.now())
+        self._ready.append(place)
+
+    # --- workflows inside ---
+
+    async def _nest(self, place: Place, call: WorkflowCall) -> None:
+        pinned = self._book.row(place).script
+        try:
+            script = await self._find(call) if pinned is None else await _read(pinned)
+            check_args(script.meta, call.args)
+        except (StoreClosed, TryAgain):
+            raise
+        except HoldfastError as error:
+            self._over(place, Ended(outcome="failed", error=CallError(kind="failed", message=error.text)))
+            return
+        if pinned is None:
+            pin = PinnedScript(language=script.language, text=script.text)
+            self._book.started(place, self._clock.now(), script=pin)
+        await self._perform(call.number, script, call.args)
+
+    async def _find(self, call: WorkflowCall) -> Script:
+        library, run = self._means.library, self.run
+        if call.script_path is not None:
+            return await library.read_at(call.script_path, run.workspace_id, run.owner_id)
+        found = await library.find(call.name or "", run.workspace_id, run.owner_id)
+        if found.script is None:
+            raise BadScript(found.error or "The workflow cannot be read.")
+        return found.script
+
+    # --- ends ---
+
+    async def _stopped(self, scope: Scope, stop: Stop) -> None:
+        if isinstance(stop, Waiting):
+            return
+        await self._stages.close(scope)
+        if scope == MAIN:
+            self._stop = stop
+            return
+        self._dismiss([entry for entry in self._book.entries if entry.scope == scope])
+        match stop:
+            case Done(value=value):
+                ended = Ended(outcome="succeeded", value=value)
+            case Failed(kind=kind, message=message):
+                error = CallError(kind="budget" if kind == "budget" else "failed", message=message)
+                ended = Ended(outcome="failed", error=error)
+        self._over((MAIN, scope), ended)
+
+    def _dismiss(self, entries: Sequence[Entry]) -> None:
+        """Whoever is still at work when the script ends is not waited for."""
+        names = unawaited(entries)
+        if names:
+            self._book.say("warning", f"Nobody waited for: {', '.join(names)}. Cancelled.", self._clock.now())
+        self._crew.dismiss((entry.scope, entry.number) for entry in entries)
+        for entry in entries:
+            if self._book.row((entry.scope, entry.number)).outcome is None:
+                self._book.ended((entry.scope, entry.number), Ended(outcome="cancelled"), self._clock.now())
+
+    async def _end(self) -> None:
+        self._dismiss(self._book.entries)
+        self._say_reused()
+        match self._stop:
+            case Done(value=value):
+                ending = Ending(status="succeeded", result=value)
+            case Failed(message=message, line=line):
+                ending = Ending(status="failed", error=RunError(message=message, line=line))
+            case None:
+                return
+        await self._write(ending)
+        await self._crew.act()
+
+    def _say_reused(self) -> None:
+        reused, rows = self._book.reused, self._book.rows
+        if reused:
+            text = f"{reused} of {len(rows)} calls were reused from run {self.run.resumed_from}."
+            self._book.say("log", text, self._clock.now())
+
+
+async def _read(pinned: PinnedScript) -> Script:
+    return await asyncio.to_thread(read_script, pinned.text, pinned.language)

@@ -1,0 +1,227 @@
+"""The agents of a run that wait for a place, work or have just ended. What it decides is put into the book;
+what it does to chats it does only after that was written."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from holdfast.core.clock import Clock
+from holdfast.core.ids import ChatId, Ids
+from holdfast.core.runs import CallError, Run
+from holdfast.core.usage import Usage
+from holdfast.scripts.engines.desk import BUDGET_SPENT
+from holdfast.scripts.engines.messages import AgentCall
+from holdfast.scripts.journal import Ended
+from holdfast.scripts.runs.agents import Agents, Begun, Hands
+from holdfast.scripts.runs.book import Book, Place
+from holdfast.scripts.runs.ends import SKIPPED, Over, Remind, Wait, meaning, name_of
+from holdfast.scripts.runs.persistence import persist
+from holdfast.scripts.runs.settings import RunSettings
+from holdfast.store import agent_ends
+from holdfast.store.agent_ends import AgentEnd
+from holdfast.store.interface import Store
+
+# How long an agent whose sub-agents have ended may take to hear of it, before its last words count.
+HEARING_SECONDS = 10.0
+NOTHING_LEFT = CallError(kind="budget", message=BUDGET_SPENT)
+
+
+class Crew:
+    def __init__(
+        self,
+        run: Run,
+        book: Book,
+        *,
+        store: Store,
+        agents: Agents,
+        hands: Hands,
+        settings: RunSettings,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._run = run
+        self._book = book
+        self._store = store
+        self._agents = agents
+        self._hands = hands
+        self._settings = settings
+        self._clock = clock
+        self._ids = ids
+        self._at_once = min(run.max_concurrency or settings.max_concurrency, settings.max_concurrency)
+        self._calls: dict[Place, AgentCall] = {}
+        self._waiting: deque[Place] = deque()
+        self._working: dict[ChatId, Place] = {}
+        # Started and not known to exist; whether they may exist already.
+        self._to_begin: dict[Place, bool] = {}
+        self._to_stop: list[ChatId] = []
+        self._to_remind: list[ChatId] = []
+        # Those that will be woken by the ends of their sub-agents, and since when nothing happens.
+        self._holding: dict[ChatId, tuple[AgentEnd, datetime | None]] = {}
+
+    # --- decisions, put into the book ---
+
+    def engage(self, place: Place, call: AgentCall) -> None:
+        """A call that has not ended: a new one waits for its place, one that was started goes on."""
+        self._calls[place] = call
+        row = self._book.row(place)
+        if row.started_at is None:
+            self._waiting.append(place)
+        else:
+            assert row.chat_id is not None
+            self._working[row.chat_id] = place
+            self._to_begin[place] = True
+
+    def admit(self) -> list[Place]:
+        """Gives free places to those who wait. Once the budget is spent there are none: those who hear
+        so."""
+        now = self._clock.now()
+        if self._waiting and self._book.budget_is_spent:
+            refused = [place for place in self._waiting if self._is_open(place)]
+            self._waiting.clear()
+            for place in refused:
+                self._leave(place, Ended(outcome="failed", error=NOTHING_LEFT))
+            return refused
+        while self._waiting and len(self._working) < self._at_once:
+            place = self._waiting.popleft()
+            if not self._is_open(place):
+                continue  # nobody waits for it any more
+            chat_id = ChatId(self._ids.uuid7(now))
+            self._book.started(place, now, chat_id=chat_id)
+            self._working[chat_id] = place
+            self._to_begin[place] = False
+        return []
+
+    def expire(self) -> list[Place]:
+        """Agents that took too long."""
+        now = self._clock.now()
+        late = [place for place in self._working.values() if self._deadline(place) <= now]
+        for place in late:
+            seconds = self._seconds(place)
+            self._book.say(
+                "warning",
+                f"{name_of(self._calls[place])} took longer than {seconds:g} s and was stopped.",
+                now,
+            )
+            self._leave(place, Ended(outcome="failed"))
+        return late
+
+    def dismiss(self, places: Iterable[Place]) -> list[Place]:
+        """Those of these agents that have not ended, which nobody waits for any more."""
+        dismissed = [place for place in places if place in self._calls and self._is_open(place)]
+        for place in dismissed:
+            self._leave(place, SKIPPED)
+        return dismissed
+
+    @property
+    def next_deadline(self) -> datetime | None:
+        return min((self._deadline(place) for place in self._working.values()), default=None)
+
+    def knows(self, chat_id: ChatId) -> bool:
+        return chat_id in self._working
+
+    def _is_open(self, place: Place) -> bool:
+        return self._book.row(place).outcome is None
+
+    def _seconds(self, place: Place) -> float:
+        most = self._settings.agent_seconds
+        return min(self._calls[place].options.timeout or most, most)
+
+    def _deadline(self, place: Place) -> datetime:
+        started_at = self._book.row(place).started_at
+        assert started_at is not None
+        return started_at + timedelta(seconds=self._seconds(place))
+
+    def _leave(self, place: Place, ended: Ended, usage: Usage | None = None) -> None:
+        chat_id = self._book.row(place).chat_id
+        self._book.ended(place, ended, self._clock.now(), usage)
+        self._to_begin.pop(place, None)
+        if chat_id is not None:
+            self._working.pop(chat_id, None)
+            self._holding.pop(chat_id, None)
+            if usage is None:
+                self._to_stop.append(chat_id)
+
+    # --- deeds, after the book was written ---
+
+    async def act(self) -> list[Place]:
+        """Starts, stops and reminds; the calls that have ended by it."""
+        begin, self._to_begin = self._to_begin, {}
+        stop, self._to_stop = self._to_stop, []
+        remind, self._to_remind = self._to_remind, []
+        failed = await asyncio.gather(*(self._begin(place, again) for place, again in begin.items()))
+        for chat_id in stop:
+            await persist(lambda chat_id=chat_id: self._agents.stop(chat_id))
+        for chat_id in remind:
+            await persist(lambda chat_id=chat_id: self._agents.remind(self._run, chat_id))
+        return [place for place in failed if place is not None]
+
+    async def _begin(self, place: Place, again: bool) -> Place | None:
+        chat_id = self._book.row(place).chat_id
+        assert chat_id is not None
+
+        def begin() -> "asyncio.Future[Begun]":
+            return asyncio.ensure_future(
+                self._agents.begin(self._run, self._calls[place], chat_id, self._hands, again=again)
+            )
+
+        begun = await persist(begin)
+        for remark in begun.remarks:
+            self._book.say("warning", remark, self._clock.now())
+        if begun.error is None:
+            return None
+        del self._working[chat_id]
+        self._book.never_made(place)
+        self._leave(place, Ended(outcome="failed", error=begun.error))
+        return place
+
+    async def collect(self) -> list[Place]:
+        """What has ended meanwhile: the calls that ended with it."""
+        found = await persist(lambda: self._store.read(agent_ends.ends(self._run.id)))
+        ended = [place for end in found if (place := await self._settle(end)) is not None]
+        return [*ended, *await self._release()]
+
+    async def _settle(self, end: AgentEnd) -> Place | None:
+        chat_id = end.key.child_id
+        self._book.take(end.key)
+        place = self._working.get(chat_id)
+        if place is None:
+            self._book.paid(chat_id, end.usage)
+            return None  # stopped, or nobody waits for it
+        call = self._calls[place]
+        answers = () if call.options.schema is None else await persist(lambda: self._agents.answers(chat_id))
+        match meaning(call, end, answers):
+            case Over(ended=ended, remark=remark):
+                await self._part(place, end, ended, remark)
+                return place
+            case Remind():
+                self._holding.pop(chat_id, None)
+                self._to_remind.append(chat_id)
+            case Wait():
+                self._holding[chat_id] = (end, None)
+        return None
+
+    async def _part(self, place: Place, end: AgentEnd, ended: Ended, remark: str | None) -> None:
+        now, call = self._clock.now(), self._calls[place]
+        if remark is not None:
+            self._book.say("warning", remark, now)
+        if call.options.isolation is not None and (left := await self._agents.put_away(end.key.child_id)):
+            self._book.say("log", f"{name_of(call)}: {left}", now)
+        self._to_stop += end.busy_below
+        self._leave(place, ended, end.usage)
+
+    async def _release(self) -> list[Place]:
+        """Those whose sub-agents have all ended and who were not woken by it."""
+        at_rest = await persist(lambda: self._store.read(agent_ends.at_rest(tuple(self._holding))))
+        now = self._clock.now()
+        released: list[Place] = []
+        for chat_id, (end, since) in list(self._holding.items()):
+            if chat_id not in at_rest:
+                self._holding[chat_id] = (end, None)
+            elif since is None:
+                self._holding[chat_id] = (end, now)
+            elif now - since >= timedelta(seconds=HEARING_SECONDS):
+                place = self._working[chat_id]
+                await self._part(place, end, Ended(outcome="succeeded", value=end.said), None)
+                released.append(place)
+        return released

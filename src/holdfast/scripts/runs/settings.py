@@ -1,0 +1,23 @@
+"""What can be chosen for runs."""
+
+from holdfast.core.shapes import Record
+from holdfast.scripts.engines.limits import Limits
+
+
+class RunSettings(Record, frozen=True, kw_only=True):
+    # Runs of one process at once.
+    max_runs: int = 3
+    # Agents of one run at once, and in all.
+    max_concurrency: int = 16
+    max_agents: int = 1000
+    cpu_seconds: float = 30.0
+    memory_mib: int = 128
+    # How long an agent may take, and a whole run (0: as long as it wants).
+    agent_seconds: float = 1800.0
+    run_seconds: float = 0.0
+    # A lost hint delays by no more than this.
+    poll_seconds: float = 1.0
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(cpu_seconds=self.cpu_seconds, memory_mib=self.memory_mib, agents=self.max_agents)

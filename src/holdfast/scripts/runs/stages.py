@@ -1,0 +1,91 @@
+"""The sandboxes of a run: one for its own script, one for each workflow that it started. All are closed with
+the run."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from holdfast.core.runs import Language
+from holdfast.scripts.engines.messages import Answer, Start, Turn
+from holdfast.scripts.engines.sandbox import Sandbox
+from holdfast.scripts.engines.wall import wall
+from holdfast.scripts.journal import Scope
+
+
+class Sandboxes:
+    """Opens them, behind the wall where there is one, which is tried once. With `spares`, one more is opened
+    ahead for whoever needs the same language next: starting is most of a short run's time."""
+
+    def __init__(self, *, spares: bool = False) -> None:
+        self._spares = spares
+        self._walls: dict[Language, asyncio.Task[tuple[str, ...]]] = {}
+        self._ahead: dict[Language, asyncio.Task[Sandbox]] = {}
+
+    async def open(self, language: Language) -> Sandbox:
+        spare = self._ahead.pop(language, None)
+        if self._spares:
+            self._ahead[language] = asyncio.create_task(self._new(language))
+        sandbox = None if spare is None else await _opened(spare)
+        return sandbox or await self._new(language)
+
+    async def close(self) -> None:
+        """Gives up those that were opened ahead."""
+        while self._ahead:
+            _, spare = self._ahead.popitem()
+            await _give_up(spare)
+
+    async def _new(self, language: Language) -> Sandbox:
+        found = self._walls.get(language)
+        if found is None:
+            found = self._walls[language] = asyncio.create_task(asyncio.to_thread(wall, language))
+        return await Sandbox.open(language, await asyncio.shield(found))
+
+
+async def _opened(spare: asyncio.Task[Sandbox]) -> Sandbox | None:
+    """None: it could not be opened, or has died since."""
+    try:
+        sandbox = await asyncio.shield(spare)
+    except OSError:
+        return None
+    except asyncio.CancelledError:
+        await _give_up(spare)
+        raise
+    if sandbox.alive:
+        return sandbox
+    await sandbox.close()
+    return None
+
+
+async def _give_up(spare: asyncio.Task[Sandbox]) -> None:
+    spare.cancel()
+    await asyncio.wait({spare})
+    if not spare.cancelled() and spare.exception() is None:
+        await spare.result().close()
+
+
+class Stages:
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+        self._running: dict[Scope, Sandbox] = {}
+
+    def __contains__(self, scope: Scope) -> bool:
+        return scope in self._running
+
+    async def start(self, scope: Scope, start: Start) -> Turn:
+        sandbox = self._running[scope] = await self._sandboxes.open(start.language)
+        return await sandbox.start(start)
+
+    async def answer(self, scope: Scope, answers: Sequence[Answer]) -> list[Turn]:
+        """A turn for each; fewer when the script ended before it heard all."""
+        return await self._running[scope].answer_all(answers)
+
+    async def close(self, scope: Scope) -> None:
+        if (sandbox := self._running.pop(scope, None)) is not None:
+            await sandbox.close()
+
+    async def close_all(self) -> None:
+        """To the end, whoever is cancelled meanwhile: no process stays."""
+        closing = asyncio.gather(*(self.close(scope) for scope in list(self._running)))
+        while not closing.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(closing)

@@ -1,0 +1,63 @@
+"""What binds an agent of a workflow's run beyond the settings of its chat: the shape of its answer, how many
+steps and tool calls it may make. What it did so far is counted from its rows once a turn, then kept."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from holdfast.chats.commands import NewCall
+from holdfast.chats.view import Call
+from holdfast.core.failures import Failure
+from holdfast.core.runs import AgentTerms
+from holdfast.tools.answering import CORRECTIONS, STRUCTURED_OUTPUT, answer_tool
+from holdfast.tools.contract import Tool
+
+
+class Terms:
+    def __init__(self, agreed: AgentTerms, made: Iterable[Call]) -> None:
+        self._agreed = agreed
+        self._calls = 0
+        self._misfits = 0
+        for call in made:
+            self._count(call.name, call.outcome)
+
+    @property
+    def steps(self) -> int | None:
+        return self._agreed.max_steps
+
+    @property
+    def answer(self) -> Tool | None:
+        return None if self._agreed.schema is None else answer_tool(self._agreed.schema)
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether it may use any tool beside the one that it answers with."""
+        return self._agreed.max_tool_calls != 0
+
+    @property
+    def limit(self) -> Failure | None:
+        """Why nothing more is expected of it."""
+        if self._misfits <= CORRECTIONS:
+            return None
+        return Failure(
+            kind="answer_invalid",
+            message=f"The answer did not fit its schema, also after {CORRECTIONS} corrections.",
+        )
+
+    def judge(self, calls: Iterable[NewCall]) -> tuple[NewCall, ...]:
+        """The calls of a step, those beyond the limit answered."""
+        judged: list[NewCall] = []
+        most = self._agreed.max_tool_calls
+        for call in calls:
+            if most is not None and call.name != STRUCTURED_OUTPUT and self._calls >= most:
+                text = f"You may make {most} tool calls, and they are used up. Answer with what you have."
+                call = replace(call, outcome="denied", output=text, waits_for=None, effect="read")
+            self._count(call.name, call.outcome)
+            judged.append(call)
+        return tuple(judged)
+
+    def _count(self, name: str, outcome: str | None) -> None:
+        if name == STRUCTURED_OUTPUT:
+            self._misfits += outcome == "failed"
+        else:
+            self._calls += 1

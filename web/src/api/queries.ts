@@ -1,0 +1,44 @@
+// What is read from the server and kept for a while: who is signed in, models, settings.
+
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { call } from "./client";
+
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: ({ signal }) => call("GET /session", { signal }),
+  staleTime: 5 * 60_000,
+});
+
+export const modelsQuery = queryOptions({
+  queryKey: ["models"],
+  queryFn: async ({ signal }) => (await call("GET /models", { signal })).items,
+});
+
+export const settingsQuery = queryOptions({
+  queryKey: ["settings"],
+  queryFn: ({ signal }) => call("GET /settings", { signal }),
+});
+
+export const workspacesQuery = queryOptions({
+  queryKey: ["workspaces"],
+  queryFn: async ({ signal }) => (await call("GET /workspaces", { query: { limit: 200 }, signal })).items,
+});
+
+export const agentsQuery = queryOptions({
+  queryKey: ["agents"],
+  queryFn: async ({ signal }) => (await call("GET /agents", { query: { limit: 200 }, signal })).items,
+});
+
+/** The chats that were started by a chat. */
+export const childrenQuery = (parentId: string) =>
+  queryOptions({
+    queryKey: ["children", parentId],
+    queryFn: async ({ signal }) => {
+      const query = { parent_id: parentId, limit: 200, archived: null };
+      const page = await call("GET /chats", { query, signal });
+      return [...page.items].reverse();
+    },
+  });
+
+export const useSession = () => useQuery(sessionQuery);
+export const useModels = () => useQuery(modelsQuery);

@@ -1,0 +1,943 @@
+// Written from the server's OpenAPI document by `make docs`. What the server may leave out is optional in
+// what it answers; what has a default may be left out of what it is sent.
+
+export interface Action {
+  calls: ActionCall[];
+}
+
+export interface ActionCall {
+  call_id: string;
+  kind: "client_tool" | "question" | "plan" | "approval" | "uncertain";
+  name: string;
+  input: unknown;
+  deadline_at: string | null;
+  chat_id: string;
+}
+
+export interface Approval {
+  by: "person" | "rule";
+  user_id: string | null;
+  rule: string | null;
+  scope: "once" | "chat";
+  note: string | null;
+  at: string;
+}
+
+export interface ApprovalRule {
+  id: string;
+  tool: string;
+  allowed: boolean;
+  user_id: string | null;
+  note: string | null;
+  at: string;
+}
+
+export interface ApprovalRulePage {
+  items: ApprovalRule[];
+  next_cursor: string | null;
+}
+
+export interface AuditEntry {
+  id: string;
+  at: string;
+  user_id: string | null;
+  action: string;
+  target: string | null;
+  outcome: "done" | "denied";
+  detail: unknown;
+}
+
+export interface AuditEntryPage {
+  items: AuditEntry[];
+  next_cursor: string | null;
+}
+
+export interface Budget {
+  tokens: number | null;
+  cost_usd_micros: number | null;
+  spent_tokens: number;
+  spent_usd_micros: number;
+}
+
+export interface BudgetIn {
+  tokens?: number | null;
+  cost_usd_micros?: number | null;
+}
+
+export interface CallOutput {
+  call_id: string;
+  name: string;
+  output: unknown;
+  truncated: boolean;
+}
+
+export interface CallShown {
+  id: string;
+  kind: "agent" | "workflow";
+  label: string | null;
+  phase: string | null;
+  status: "pending" | "running" | "succeeded" | "failed" | "cancelled";
+  reused: boolean;
+  chat_id: string | null;
+  usage: Usage | null;
+  error: string | null;
+  started_at: string | null;
+  finished_at: string | null;
+}
+
+export interface ChangeAgent {
+  name?: string;
+  description?: string;
+  instructions?: string;
+  model?: string | null;
+  effort?: string | null;
+  tools?: string[] | null;
+  published?: boolean;
+}
+
+export interface ChangeChat {
+  title?: string;
+  archived?: boolean;
+  labels?: string[];
+  pinned?: boolean;
+  model?: string | null;
+  effort?: string | null;
+  budget?: BudgetIn | null;
+  tools?: string[] | Record<string, "auto" | "ask" | "allow" | "deny"> | null;
+}
+
+export interface ChangeQueued {
+  content?: string | (TextIn | FileIn)[];
+  position?: number;
+  held?: boolean;
+  hold_token?: string | null;
+}
+
+export interface ChangeUser {
+  name?: string | null;
+  role?: "admin" | "member" | null;
+  suspended?: boolean | null;
+}
+
+export interface Chat {
+  id: string;
+  title: string;
+  summary: string;
+  status: "idle" | "running" | "interrupting" | "requires_action" | "error";
+  waiting: "capacity" | "held" | "children" | null;
+  archived: boolean;
+  model: string | null;
+  effort: string | null;
+  owner_id: string;
+  parent_id: string | null;
+  parent_call_id: string | null;
+  root_id: string;
+  run_id: string | null;
+  workspace_id: string | null;
+  labels: string[];
+  pinned: boolean;
+  version: number;
+  history_version: number;
+  queue_length: number;
+  last_error: Failure | null;
+  retry: Retry | null;
+  action: Action | null;
+  budget: Budget | null;
+  usage: Usage;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface ChatPage {
+  items: Chat[];
+  next_cursor: string | null;
+}
+
+export interface ChatUsage {
+  total: Usage;
+  turns: TurnUsage[];
+}
+
+export interface ClientToolIn {
+  name: string;
+  description: string;
+  input_schema: Record<string, unknown>;
+}
+
+export interface Collision {
+  path: string;
+  severity: "near_lines" | "same_file" | "same_lines";
+  chats: string[];
+}
+
+export interface CreateAgent {
+  name: string;
+  description?: string;
+  instructions?: string;
+  model?: string | null;
+  effort?: string | null;
+  tools?: string[] | null;
+  published?: boolean;
+}
+
+export interface CreateChat {
+  content: string | (TextIn | FileIn)[];
+  title?: string | null;
+  model?: string | null;
+  effort?: string | null;
+  workspace_id?: string | null;
+  agent?: string | null;
+  instructions?: string | null;
+  client_tools?: unknown[];
+  labels?: unknown[];
+  budget?: BudgetIn | null;
+  tools?: string[] | Record<string, "auto" | "ask" | "allow" | "deny"> | null;
+}
+
+export interface CreateToken {
+  name: string;
+  scopes?: unknown[];
+  expires_at?: string | null;
+}
+
+export interface CreateUser {
+  name: string;
+  role?: "admin" | "member";
+}
+
+export interface CreateWorkspace {
+  name: string;
+  path: string;
+}
+
+export interface Decision {
+  decision: "approve" | "deny" | "retry" | "done" | "skip";
+  scope?: "once" | "chat";
+  note?: string | null;
+  output?: unknown;
+}
+
+export interface EditMessage {
+  content: string | (TextIn | FileIn)[];
+  model?: string | null;
+  effort?: string | null;
+}
+
+export interface Failure {
+  kind: string;
+  message: string;
+  detail: string | null;
+  provider: string | null;
+  status_code: number | null;
+  retryable: boolean;
+}
+
+export interface FieldError {
+  field: string;
+  message: string;
+}
+
+export interface File {
+  file_id: string;
+  media_type: string;
+  name: string;
+  size: number;
+  type: "file";
+}
+
+export interface FileIn {
+  file_id: string;
+  type: "file";
+}
+
+export interface FileShownPage {
+  items: workspaces_FileShown[];
+  next_cursor: string | null;
+}
+
+export interface FileUpload {
+  file: string;
+}
+
+export interface ForkChat {
+  message_id?: string | null;
+  title?: string | null;
+}
+
+export interface Grant {
+  id: string;
+  chat_id: string;
+  call_id: string;
+  path: string;
+  kind: "file" | "directory";
+  reason: string;
+  granted_by: string;
+  granted_at: string;
+}
+
+export interface GrantPage {
+  items: Grant[];
+  next_cursor: string | null;
+}
+
+export interface Health {
+  status: "ok" | "stopping" | "unavailable";
+}
+
+export interface LineShown {
+  number: number;
+  kind: "log" | "warning";
+  text: string;
+  at: string;
+}
+
+export interface Me {
+  user: User;
+  scopes: ("chats:read" | "chats:write" | "admin")[];
+}
+
+export interface Message {
+  id: string;
+  chat_id: string;
+  turn: number;
+  role: "user" | "assistant" | "tool" | "system";
+  parts: (Text | Reasoning | ToolCall | ToolResult | File | Source | Notice)[];
+  revision: number;
+  visibility: "both" | "user" | "model";
+  model: string | null;
+  effort: string | null;
+  usage: Usage | null;
+  removed: boolean;
+  interrupted: boolean;
+  compaction: boolean;
+  queue_item_id: string | null;
+  created_by: string | null;
+  created_at: string;
+}
+
+export interface MessageData {
+  message: Message;
+  replaces?: Replaces;
+}
+
+export interface MessagePage {
+  items: Message[];
+  next_cursor: string | null;
+}
+
+export interface ModelConfigShown {
+  name: string;
+  provider: string;
+  model: string;
+  context_limit: number | null;
+  max_output: number;
+  temperature: number | null;
+  top_p: number | null;
+  top_k: number | null;
+  presence_penalty: number | null;
+  frequency_penalty: number | null;
+  efforts: string[];
+  inputs: ("text" | "image" | "pdf")[];
+  compaction_threshold: number | null;
+  provider_options?: Record<string, unknown>;
+  enabled: boolean;
+  origin: "configuration" | "database";
+}
+
+export interface ModelConfigShownPage {
+  items: ModelConfigShown[];
+  next_cursor: string | null;
+}
+
+export interface ModelShown {
+  name: string;
+  provider: string;
+  model: string;
+  context_limit: number | null;
+  inputs: string[];
+  efforts: string[];
+  default: boolean;
+}
+
+export interface ModelShownPage {
+  items: ModelShown[];
+  next_cursor: string | null;
+}
+
+export interface NamedAgent {
+  id: string;
+  owner_id: string;
+  name: string;
+  description: string;
+  instructions: string;
+  model: string | null;
+  effort: string | null;
+  tools: string[] | null;
+  published: boolean;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface NamedAgentPage {
+  items: NamedAgent[];
+  next_cursor: string | null;
+}
+
+export interface Notice {
+  code: string;
+  text: string;
+  data?: unknown;
+  type: "notice";
+}
+
+export interface PartData {
+  history_version: number;
+  attempt: number;
+  n: number;
+  first?: number;
+  role: "assistant" | "system" | "tool" | "user";
+  part: Text | Reasoning | ToolCall | ToolResult | File | Source | Notice | ToolCallDelta;
+}
+
+export interface PlannedPhase {
+  title: string;
+  detail: string | null;
+  model: string | null;
+}
+
+export interface ProblemBody {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+  errors: FieldError[];
+  data: unknown;
+}
+
+export interface ProviderShown {
+  name: string;
+  kind: string;
+  base_url: string | null;
+  api: string;
+  has_key: boolean;
+  enabled: boolean;
+  origin: "configuration" | "database";
+}
+
+export interface ProviderShownPage {
+  items: ProviderShown[];
+  next_cursor: string | null;
+}
+
+export interface PutModel {
+  provider: string;
+  model: string;
+  context_limit?: number | null;
+  max_output?: number;
+  temperature?: number | null;
+  top_p?: number | null;
+  top_k?: number | null;
+  presence_penalty?: number | null;
+  frequency_penalty?: number | null;
+  efforts?: string[];
+  inputs?: ("text" | "image" | "pdf")[];
+  compaction_threshold?: number | null;
+  provider_options?: Record<string, unknown>;
+  enabled?: boolean;
+}
+
+export interface PutProvider {
+  kind: string;
+  base_url?: string | null;
+  api?: "chat" | "responses";
+  api_key?: string | null;
+  enabled?: boolean;
+}
+
+export interface QueueData {
+  items: QueueItem[];
+}
+
+export interface QueueItem {
+  id: string;
+  content: (Text | Reasoning | ToolCall | ToolResult | File | Source | Notice)[];
+  busy: "queue" | "interrupt" | "steer";
+  position: number;
+  held: boolean;
+  hold_token: string | null;
+  model: string | null;
+  effort: string | null;
+  created_by: string;
+  created_at: string;
+}
+
+export interface QueueItemPage {
+  items: QueueItem[];
+  next_cursor: string | null;
+}
+
+export interface Reasoning {
+  text: string;
+  started_at: string | null;
+  finished_at: string | null;
+  type: "reasoning";
+}
+
+export interface Reloaded {
+  needs_restart: string[];
+}
+
+export interface Replaces {
+  history_version: number;
+  attempt: number;
+}
+
+export interface ResultIn {
+  call_id: string;
+  output: unknown;
+  is_error?: boolean;
+}
+
+export interface Retry {
+  kind: string;
+  message: string;
+  detail: string | null;
+  provider: string | null;
+  status_code: number | null;
+  retryable: boolean;
+  attempt: number;
+  delay_ms: number;
+  next_at: string;
+}
+
+export interface RunData {
+  id: string;
+  name: string;
+  language: "javascript" | "python";
+  status: "cancelled" | "failed" | "pending" | "running" | "succeeded";
+  error: RunError | null;
+  budget: Budget;
+  resumed_from: string | null;
+  workspace_id: string | null;
+  model: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  args: unknown;
+  result: unknown;
+}
+
+export interface RunError {
+  message: string;
+  line: number | null;
+}
+
+export interface RunListed {
+  id: string;
+  name: string;
+  language: "javascript" | "python";
+  status: "pending" | "running" | "succeeded" | "failed" | "cancelled";
+  error: RunError | null;
+  budget: Budget;
+  resumed_from: string | null;
+  workspace_id: string | null;
+  model: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+}
+
+export interface RunListedPage {
+  items: RunListed[];
+  next_cursor: string | null;
+}
+
+export interface RunPhase {
+  title: string;
+  detail: string | null;
+  model: string | null;
+  started_at: string | null;
+}
+
+export interface RunShown {
+  id: string;
+  name: string;
+  language: "javascript" | "python";
+  status: "pending" | "running" | "succeeded" | "failed" | "cancelled";
+  error: RunError | null;
+  budget: Budget;
+  resumed_from: string | null;
+  workspace_id: string | null;
+  model: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  args: unknown;
+  result: unknown;
+  phases: RunPhase[];
+  calls: CallShown[];
+  log: LineShown[];
+  reused: number;
+}
+
+export interface SendMessage {
+  content: string | (TextIn | FileIn)[];
+  busy?: "queue" | "interrupt" | "steer";
+  model?: string | null;
+  effort?: string | null;
+}
+
+export interface Sent {
+  message: Message | null;
+  queued: QueueItem | null;
+}
+
+export interface SettingsShown {
+  user: Record<string, unknown>;
+  server: Record<string, unknown>;
+  demo: boolean;
+}
+
+export interface SignInWith {
+  token: string;
+}
+
+export interface Source {
+  url: string;
+  title: string | null;
+  type: "source";
+}
+
+export interface Span {
+  id: string;
+  parent_id: string | null;
+  chat_id: string;
+  message_id: string | null;
+  turn: number;
+  kind: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check";
+  name: string;
+  input?: unknown;
+  output?: unknown;
+  truncated: boolean;
+  started_at: string | null;
+  finished_at: string | null;
+  duration_ms: number | null;
+  usage: Usage | null;
+  cache?: unknown;
+  outcome: string | null;
+  failure: Failure | null;
+  approved_by: Approval | null;
+}
+
+export interface SpanPage {
+  items: Span[];
+  next_cursor: string | null;
+}
+
+export interface StartRun {
+  name?: string | null;
+  script?: string | null;
+  language?: "javascript" | "python" | null;
+  args?: unknown;
+  budget?: number | BudgetIn | null;
+  model?: string | null;
+  effort?: string | null;
+  max_concurrency?: number | null;
+  workspace_id?: string | null;
+  resume_from?: string | null;
+  fresh?: boolean;
+}
+
+export interface StatusData {
+  status: "error" | "idle" | "interrupting" | "requires_action" | "running";
+  waiting: "capacity" | "children" | "held" | null;
+}
+
+export interface StepUsage {
+  id: string;
+  number: number;
+  kind: string;
+  model: string | null;
+  usage: Usage;
+}
+
+export interface Text {
+  text: string;
+  type: "text";
+}
+
+export interface TextIn {
+  text: string;
+  type: "text";
+}
+
+export interface Token {
+  id: string;
+  user_id: string;
+  name: string;
+  kind: "api" | "one_time" | "session";
+  scopes: ("chats:read" | "chats:write" | "admin")[];
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+}
+
+export interface TokenCreated {
+  token: Token;
+  secret: string;
+}
+
+export interface TokenPage {
+  items: Token[];
+  next_cursor: string | null;
+}
+
+export interface ToolCall {
+  call_id: string;
+  name: string;
+  input: unknown;
+  provider_executed: boolean;
+  type: "tool_call";
+}
+
+export interface ToolCallDelta {
+  type: "tool_call_delta";
+  call_id: string;
+  name: string;
+  text: string;
+}
+
+export interface ToolResult {
+  call_id: string;
+  name: string;
+  output: unknown;
+  outcome: "succeeded" | "failed" | "denied" | "cancelled" | "expired" | "uncertain";
+  diff: string | null;
+  truncated: boolean;
+  started_at: string | null;
+  finished_at: string | null;
+  type: "tool_result";
+}
+
+export interface ToolResults {
+  results: unknown[];
+}
+
+export interface ToolShown {
+  name: string;
+  description: string;
+  input_schema: unknown;
+  effect: "read" | "idempotent" | "unsafe";
+}
+
+export interface ToolShownPage {
+  items: ToolShown[];
+  next_cursor: string | null;
+}
+
+export interface Trial {
+  ok: boolean;
+  message: string;
+}
+
+export interface TurnUsage {
+  turn: number;
+  usage: Usage;
+  steps: StepUsage[];
+}
+
+export interface Usage {
+  input: number;
+  output: number;
+  reasoning: number;
+  cache_read: number;
+  cache_write: number;
+  total: number;
+  context_used: number | null;
+  context_limit: number | null;
+  cost_usd_micros: number;
+  unpriced_steps: number;
+  tokens_per_second: number | null;
+}
+
+export interface UsageLine {
+  key: string;
+  steps: number;
+  usage: Usage;
+}
+
+export interface UsageReport {
+  by: "day" | "model" | "chat" | "category";
+  items: UsageLine[];
+}
+
+export interface User {
+  id: string;
+  name: string;
+  role: "admin" | "member";
+  suspended_at: string | null;
+  created_at: string;
+}
+
+export interface UserCreated {
+  user: User;
+  sign_in_token: string;
+}
+
+export interface UserPage {
+  items: User[];
+  next_cursor: string | null;
+}
+
+export interface WorkflowListed {
+  name: string;
+  description: string | null;
+  when_to_use: string | null;
+  phases: PlannedPhase[];
+  args: Record<string, unknown> | null;
+  budget: number | null;
+  language: "javascript" | "python";
+  source: "project" | "home" | "catalogue";
+  path: string;
+  hides_builtin: boolean;
+  hidden_by: string | null;
+  error: string | null;
+  line: number | null;
+  warnings: string[];
+}
+
+export interface WorkflowListedPage {
+  items: WorkflowListed[];
+  next_cursor: string | null;
+}
+
+export interface WorkflowShown {
+  name: string;
+  description: string | null;
+  when_to_use: string | null;
+  phases: PlannedPhase[];
+  args: Record<string, unknown> | null;
+  budget: number | null;
+  language: "javascript" | "python";
+  source: "project" | "home" | "catalogue";
+  path: string;
+  hides_builtin: boolean;
+  hidden_by: string | null;
+  error: string | null;
+  line: number | null;
+  warnings: string[];
+  script: string | null;
+}
+
+export interface WorkspaceDiff {
+  diff: string;
+  truncated: boolean;
+}
+
+export interface WorkspaceShown {
+  id: string;
+  name: string;
+  path: string;
+  kind: "directory" | "worktree";
+}
+
+export interface WorkspaceShownPage {
+  items: WorkspaceShown[];
+  next_cursor: string | null;
+}
+
+export interface files_FileShown {
+  id: string;
+  name: string;
+  media_type: string;
+  size: number;
+  created_at: string;
+}
+
+export interface workspaces_FileShown {
+  path: string;
+}
+
+export interface Routes {
+  "GET /chats": { query: { limit?: number; cursor?: string | null; archived?: boolean | null; parent_id?: string | null; run_id?: string | null; label?: string | null; status?: "idle" | "running" | "interrupting" | "requires_action" | "error" | null; pinned?: boolean | null; q?: string | null }; answer: ChatPage };
+  "POST /chats": { body: CreateChat; answer: Chat };
+  "GET /chats/{chat_id}": { answer: Chat };
+  "PATCH /chats/{chat_id}": { body: ChangeChat; answer: Chat };
+  "DELETE /chats/{chat_id}": { answer: undefined };
+  "POST /chats/{chat_id}/fork": { body: ForkChat; answer: Chat };
+  "POST /chats/{chat_id}/interrupt": { answer: Chat };
+  "POST /chats/{chat_id}/compact": { answer: Chat };
+  "POST /chats/{chat_id}/retry": { answer: Chat };
+  "POST /chats/{chat_id}/reconcile": { answer: Chat };
+  "GET /chats/{chat_id}/messages": { query: { limit?: number; cursor?: string | null; after?: string | null; before?: string | null; removed?: boolean; visibility?: "both" | "all" }; answer: MessagePage };
+  "POST /chats/{chat_id}/messages": { body: SendMessage; answer: Sent };
+  "GET /chats/{chat_id}/messages/{message_id}": { answer: Message };
+  "PATCH /chats/{chat_id}/messages/{message_id}": { body: EditMessage; answer: Sent };
+  "GET /chats/{chat_id}/queue": { query: { limit?: number; cursor?: string | null }; answer: QueueItemPage };
+  "PATCH /chats/{chat_id}/queue/{item_id}": { body: ChangeQueued; answer: QueueItem };
+  "DELETE /chats/{chat_id}/queue/{item_id}": { answer: undefined };
+  "POST /chats/{chat_id}/queue/{item_id}/promote": { answer: Chat };
+  "POST /chats/{chat_id}/tool-results": { body: ToolResults; answer: Chat };
+  "POST /chats/{chat_id}/calls/{call_id}/decision": { body: Decision; answer: Chat };
+  "GET /chats/{chat_id}/calls/{call_id}": { answer: CallOutput };
+  "GET /chats/{chat_id}/approvals": { query: { limit?: number; cursor?: string | null }; answer: ApprovalRulePage };
+  "DELETE /chats/{chat_id}/approvals/{rule_id}": { answer: undefined };
+  "GET /chats/{chat_id}/feed": { query: { cursor?: string | null; tail?: number | null }; answer: undefined };
+  "GET /feed": { query: { cursor?: string | null }; answer: undefined };
+  "GET /workflow-runs/{run_id}/feed": { query: { cursor?: string | null }; answer: undefined };
+  "GET /chats/{chat_id}/trace": { query: { limit?: number; cursor?: string | null; turn?: number | null; kind?: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check" | null }; answer: SpanPage };
+  "GET /chats/{chat_id}/trace/{span_id}": { answer: Span };
+  "GET /chats/{chat_id}/usage": { answer: ChatUsage };
+  "GET /usage": { query: { by?: "day" | "model" | "chat" | "category"; days?: number }; answer: UsageReport };
+  "GET /chats/{chat_id}/export": { query: { format?: "json" | "markdown" | "html" }; answer: unknown };
+  "GET /models": { query: { limit?: number; cursor?: string | null }; answer: ModelShownPage };
+  "GET /tools": { query: { limit?: number; cursor?: string | null }; answer: ToolShownPage };
+  "GET /workspaces": { query: { limit?: number; cursor?: string | null }; answer: WorkspaceShownPage };
+  "POST /workspaces": { body: CreateWorkspace; answer: WorkspaceShown };
+  "GET /workspaces/{workspace_id}": { answer: WorkspaceShown };
+  "DELETE /workspaces/{workspace_id}": { answer: undefined };
+  "GET /workspaces/{workspace_id}/files": { query: { q?: string; limit?: number }; answer: FileShownPage };
+  "GET /workspaces/{workspace_id}/diff": { answer: WorkspaceDiff };
+  "POST /files": { answer: files_FileShown };
+  "GET /files/{file_id}": { answer: undefined };
+  "GET /files/{file_id}/thumbnail": { answer: undefined };
+  "GET /grants": { query: { limit?: number; cursor?: string | null }; answer: GrantPage };
+  "DELETE /grants/{grant_id}": { answer: undefined };
+  "GET /agents": { query: { limit?: number; cursor?: string | null }; answer: NamedAgentPage };
+  "POST /agents": { body: CreateAgent; answer: NamedAgent };
+  "GET /agents/{agent_id}": { answer: NamedAgent };
+  "PATCH /agents/{agent_id}": { body: ChangeAgent; answer: NamedAgent };
+  "DELETE /agents/{agent_id}": { answer: undefined };
+  "GET /workflows": { query: { workspace_id?: string | null }; answer: WorkflowListedPage };
+  "GET /workflows/{name}": { query: { workspace_id?: string | null }; answer: WorkflowShown };
+  "GET /workflow-runs": { query: { limit?: number; cursor?: string | null; name?: string | null; status?: "pending" | "running" | "succeeded" | "failed" | "cancelled" | null }; answer: RunListedPage };
+  "POST /workflow-runs": { body: StartRun; answer: RunShown };
+  "GET /workflow-runs/{run_id}": { answer: RunShown };
+  "POST /workflow-runs/{run_id}/cancel": { answer: RunShown };
+  "GET /providers": { query: { limit?: number; cursor?: string | null }; answer: ProviderShownPage };
+  "PUT /providers/{name}": { body: PutProvider; answer: ProviderShown };
+  "DELETE /providers/{name}": { answer: undefined };
+  "GET /model-configs": { query: { limit?: number; cursor?: string | null }; answer: ModelConfigShownPage };
+  "PUT /model-configs/{name}": { body: PutModel; answer: ModelConfigShown };
+  "DELETE /model-configs/{name}": { answer: undefined };
+  "POST /model-configs/{name}/test": { answer: Trial };
+  "GET /session": { answer: Me };
+  "POST /session": { body: SignInWith; answer: Me };
+  "DELETE /session": { answer: undefined };
+  "GET /users": { query: { limit?: number; cursor?: string | null }; answer: UserPage };
+  "POST /users": { body: CreateUser; answer: UserCreated };
+  "GET /users/{user_id}": { answer: User };
+  "PATCH /users/{user_id}": { body: ChangeUser; answer: User };
+  "POST /users/{user_id}/sign-in": { answer: UserCreated };
+  "GET /tokens": { query: { limit?: number; cursor?: string | null }; answer: TokenPage };
+  "POST /tokens": { body: CreateToken; answer: TokenCreated };
+  "DELETE /tokens/{token_id}": { answer: undefined };
+  "GET /audit": { query: { limit?: number; cursor?: string | null }; answer: AuditEntryPage };
+  "GET /settings": { answer: SettingsShown };
+  "PATCH /settings": { body: Record<string, unknown>; answer: SettingsShown };
+  "PATCH /settings/server": { body: Record<string, unknown>; answer: SettingsShown };
+  "POST /settings/reload": { answer: Reloaded };
+  "GET /metrics": { answer: undefined };
+}

@@ -1,0 +1,139 @@
+// One chat in the list, with a mark for what it says at a glance and its sub-agents below it.
+
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import clsx from "clsx";
+import { Bot, ChevronRight, CircleAlert, Ellipsis, Pin } from "lucide-react";
+import { memo, useState } from "react";
+import { childrenQuery } from "@/api/queries";
+import type { Chat } from "@/api/schema";
+import { useOpenChat } from "@/chat/open";
+import { isWorking } from "@/feed/state";
+import { texts } from "@/texts";
+import { age } from "@/ui/format";
+import { draw } from "@/ui/view";
+import { ChatMenu } from "./ChatMenu";
+import { markOf, useSeen } from "./seen";
+
+const t = texts.chats;
+
+export const ChatRow = memo(function ChatRow({
+  chat,
+  now,
+  depth = 0,
+}: {
+  chat: Chat;
+  now: Date;
+  depth?: number;
+}) {
+  const shown = useParams({ strict: false }).chatId;
+  const family = useOpenChat(open => open.chat?.root_id ?? null);
+  const [folded, setFolded] = useState(false);
+  // Sub-agents are looked for where they matter: below the chat that is shown, and where something happens.
+  const ask = depth < 5 && (family === chat.root_id || isWorking(chat));
+  const children = useQuery({ ...childrenQuery(chat.id), enabled: ask }).data ?? [];
+  return (
+    <li>
+      <div
+        className={clsx(
+          "group relative flex items-center rounded-md text-sm",
+          shown === chat.id ? "bg-chosen" : "hover:bg-hover",
+        )}
+        style={{ paddingLeft: depth * 14 }}
+      >
+        {children.length > 0 ? (
+          <button
+            type="button"
+            aria-expanded={!folded}
+            aria-label={folded ? t.expand : t.collapse}
+            onClick={() => setFolded(!folded)}
+            className="flex size-6 shrink-0 items-center justify-center rounded text-faint hover:text-text"
+          >
+            <ChevronRight
+              aria-hidden
+              className={clsx("size-3.5 transition-transform", !folded && "rotate-90")}
+            />
+          </button>
+        ) : (
+          <span className="flex size-6 shrink-0 items-center justify-center">
+            {depth > 0 ? <Bot aria-hidden className="size-3.5 text-faint" /> : null}
+          </span>
+        )}
+        <Link
+          to="/chats/$chatId"
+          params={{ chatId: chat.id }}
+          onClick={() => draw(null)}
+          aria-current={shown === chat.id ? "page" : undefined}
+          className="flex min-w-0 flex-1 items-center gap-2 rounded-md py-1.5 pr-2"
+        >
+          <Title chat={chat} />
+          <Mark chat={chat} now={now} />
+        </Link>
+        <ChatMenu
+          chat={chat}
+          trigger={
+            <button
+              type="button"
+              aria-label={t.menu(chat.title || t.untitled)}
+              className="absolute right-1 flex size-6 items-center justify-center rounded bg-hover text-soft opacity-0 hover:text-text focus-visible:opacity-100 group-hover:opacity-100 data-[state=open]:opacity-100"
+            >
+              <Ellipsis aria-hidden className="size-4" />
+            </button>
+          }
+        />
+      </div>
+      {!folded && children.length > 0 && (
+        <ul>
+          {children.map(child => (
+            <ChatRow key={child.id} chat={child} now={now} depth={depth + 1} />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+});
+
+function Title({ chat }: { chat: Chat }) {
+  const seen = useSeen(state => state.versions[chat.id]);
+  const bold = markOf(chat, seen) === "unread";
+  return (
+    <span className={clsx("min-w-0 flex-1 truncate", bold && "font-semibold")}>
+      {chat.title || t.untitled}
+    </span>
+  );
+}
+
+function Mark({ chat, now }: { chat: Chat; now: Date }) {
+  const seen = useSeen(state => state.versions[chat.id]);
+  switch (markOf(chat, seen)) {
+    case "needs_you":
+      return (
+        <span className="shrink-0 rounded bg-warn-soft px-1.5 font-medium text-warn text-xs">
+          {t.needsYou}
+        </span>
+      );
+    case "running":
+      return (
+        <span className="relative flex size-2 shrink-0">
+          <span className="absolute inline-flex size-full animate-ping rounded-full bg-accent opacity-60" />
+          <span className="relative inline-flex size-2 rounded-full bg-accent" />
+          <span className="sr-only">{t.running}</span>
+        </span>
+      );
+    case "failed":
+      return <CircleAlert aria-label={t.failed} className="size-3.5 shrink-0 text-bad" />;
+    case "unread":
+      return (
+        <span className="size-2 shrink-0 rounded-full bg-accent">
+          <span className="sr-only">{t.unread}</span>
+        </span>
+      );
+    default:
+      return (
+        <span className="tabular flex shrink-0 items-center gap-1 text-faint text-xs">
+          {chat.pinned && <Pin aria-hidden className="size-3" />}
+          {age(chat.updated_at, now)}
+        </span>
+      );
+  }
+}

@@ -1,0 +1,120 @@
+// Model and effort; for a chat that is not there yet also its workspace and agent.
+
+import { useQuery } from "@tanstack/react-query";
+import { Bot, ChevronDown, FolderOpen, type LucideIcon, Sparkle } from "lucide-react";
+import { agentsQuery, useModels, workspacesQuery } from "@/api/queries";
+import { texts } from "@/texts";
+import { Menu, MenuItem, MenuLine, MenuTitle } from "@/ui/Menu";
+
+const t = texts.composer;
+
+export interface Choice {
+  model: string | null;
+  effort: string | null;
+}
+
+export function ModelPicker({ model, effort, onChoice }: Choice & { onChoice: (choice: Choice) => void }) {
+  const models = useModels().data ?? [];
+  const current = models.find(one => (model === null ? one.default : one.name === model));
+  const efforts = current?.efforts ?? [];
+  const shown = [model ?? current?.name ?? t.defaultModel, effort].filter(Boolean).join(" · ");
+  return (
+    <Menu align="start" trigger={<Trigger icon={Sparkle} label={t.model} text={shown} />}>
+      <MenuTitle>{t.model}</MenuTitle>
+      {models.map(one => (
+        <MenuItem
+          key={one.name}
+          checked={one === current}
+          hint={`${one.provider} · ${one.model}`}
+          onSelect={() => {
+            const kept = effort !== null && one.efforts.includes(effort) ? effort : null;
+            onChoice({ model: one.default ? null : one.name, effort: kept });
+          }}
+        >
+          {one.name}
+        </MenuItem>
+      ))}
+      {efforts.length > 0 && (
+        <>
+          <MenuLine />
+          <MenuTitle>{t.effort}</MenuTitle>
+          <MenuItem checked={effort === null} onSelect={() => onChoice({ model, effort: null })}>
+            {t.defaultEffort}
+          </MenuItem>
+          {efforts.map(one => (
+            <MenuItem key={one} checked={one === effort} onSelect={() => onChoice({ model, effort: one })}>
+              {one}
+            </MenuItem>
+          ))}
+        </>
+      )}
+    </Menu>
+  );
+}
+
+interface PickProps {
+  value: string | null;
+  onValue: (value: string | null) => void;
+}
+
+export function WorkspacePicker({ value, onValue }: PickProps) {
+  const workspaces = (useQuery(workspacesQuery).data ?? []).filter(one => one.kind === "directory");
+  if (workspaces.length === 0) return null;
+  const chosen = workspaces.find(one => one.id === value);
+  return (
+    <Menu
+      align="start"
+      trigger={<Trigger icon={FolderOpen} label={t.workspace} text={chosen?.name ?? t.noWorkspace} />}
+    >
+      <MenuTitle>{t.workspace}</MenuTitle>
+      <MenuItem checked={chosen === undefined} onSelect={() => onValue(null)}>
+        {t.noWorkspace}
+      </MenuItem>
+      {workspaces.map(one => (
+        <MenuItem key={one.id} checked={one === chosen} hint={one.path} onSelect={() => onValue(one.id)}>
+          {one.name}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
+export function AgentPicker({ value, onValue }: PickProps) {
+  const agents = useQuery(agentsQuery).data ?? [];
+  if (agents.length === 0) return null;
+  const chosen = agents.find(one => one.name === value);
+  return (
+    <Menu align="start" trigger={<Trigger icon={Bot} label={t.agent} text={chosen?.name ?? t.noAgent} />}>
+      <MenuTitle>{t.agent}</MenuTitle>
+      <MenuItem checked={chosen === undefined} onSelect={() => onValue(null)}>
+        {t.noAgent}
+      </MenuItem>
+      {agents.map(one => (
+        <MenuItem
+          key={one.id}
+          checked={one === chosen}
+          hint={one.description}
+          onSelect={() => onValue(one.name)}
+        >
+          {one.name}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
+/** What opens a picker, with what is chosen. Radix hands it a ref and handlers. */
+function Trigger({ icon: Icon, label, text, ...rest }: { icon: LucideIcon; label: string; text: string }) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      aria-label={`${label}: ${text}`}
+      className="flex h-8 min-w-0 items-center gap-1 rounded-md px-2 text-soft text-xs hover:bg-hover hover:text-text"
+    >
+      <Icon aria-hidden className="size-3.5 shrink-0" />
+      <span className="max-w-32 truncate">{text}</span>
+      <ChevronDown aria-hidden className="size-3 shrink-0 opacity-60" />
+    </button>
+  );
+}

@@ -1,0 +1,60 @@
+// A value as it is: text, or JSON with its lines. Longer texts inside of an object stand for themselves, where
+// they can be read.
+
+import { CopyButton } from "./CopyButton";
+
+export function Value({ title, value }: { title: string; value: unknown }) {
+  if (value === undefined || value === null || value === "") return null;
+  const whole = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  const { rest, texts } = piecesOf(value);
+  return (
+    <div className="flex flex-col gap-1">
+      <h3 className="flex items-center justify-between font-medium text-soft text-xs">
+        {title}
+        <CopyButton text={whole} />
+      </h3>
+      {rest !== null && <Pre text={rest} />}
+      {texts.map(([name, text]) => (
+        <div key={name} className="flex flex-col gap-0.5">
+          <span className="font-mono text-faint text-xs">{name}</span>
+          <Pre text={text} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Pre({ text }: { text: string }) {
+  return (
+    <pre
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      className="max-h-72 overflow-auto whitespace-pre-wrap break-words rounded-md bg-sunken p-2.5 font-mono text-xs"
+    >
+      {text}
+    </pre>
+  );
+}
+
+interface Pieces {
+  /** Null: there is nothing but the texts. */
+  rest: string | null;
+  texts: readonly (readonly [name: string, text: string])[];
+}
+
+/** Pure. Of an object, the fields whose text has several lines, and the rest as JSON. */
+export function piecesOf(value: unknown): Pieces {
+  if (typeof value === "string") return { rest: value, texts: [] };
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return { rest: JSON.stringify(value, null, 2), texts: [] };
+  }
+  const fields = Object.entries(value);
+  const texts = fields.filter((field): field is [string, string] => isLong(field[1]));
+  const others = fields.filter(([, one]) => !isLong(one));
+  const rest = others.length === 0 && texts.length > 0 ? null : Object.fromEntries(others);
+  return { rest: rest === null ? null : JSON.stringify(rest, null, 2), texts };
+}
+
+function isLong(value: unknown): value is string {
+  return typeof value === "string" && value.trimEnd().includes("\n");
+}

@@ -1,0 +1,197 @@
+// The changed files as a list of lines. A line's number begins a comment; with shift it reaches from the line
+// before. Only what is in sight is drawn.
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import clsx from "clsx";
+import { ChevronRight } from "lucide-react";
+import { type KeyboardEvent, useCallback, useMemo, useRef, useState } from "react";
+import { useChat } from "@/feed/hooks";
+import { toggled } from "@/panels/toggled";
+import { texts } from "@/texts";
+import { CollisionMark } from "./Collisions";
+import { CommentCard, CommentEditor } from "./CommentRows";
+import { useComments } from "./comments";
+import { LineRow, PairRow } from "./Lines";
+import type { DiffFile, Line } from "./parse";
+import { type Editing, linesBetween, type Row, rowsOf } from "./rows";
+import { byPath } from "./severity";
+
+const t = texts.panels.changes;
+
+interface Props {
+  chatId: string;
+  files: readonly DiffFile[];
+  split: boolean;
+}
+
+const NONE: readonly never[] = [];
+
+export function Diff({ chatId, files, split }: Props) {
+  const comments = useComments(all => all[chatId]) ?? NONE;
+  const [folds, setFolds] = useState<ReadonlySet<string>>(new Set());
+  const [editing, setEditing] = useState<Editing | null>(null);
+  const rows = useMemo(
+    () => rowsOf(files, { split, toggled: folds, comments, editing }),
+    [files, split, folds, comments, editing],
+  );
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: index => HEIGHTS[rows[index]?.kind ?? "line"],
+    getItemKey: index => rows[index]?.key ?? index,
+    overscan: 20,
+  });
+  const onComment = useCallback((file: DiffFile, line: Line, extend: boolean) => {
+    setEditing(before => {
+      const first = before?.path === file.path ? before.lines[0] : undefined;
+      const lines = extend && first !== undefined ? linesBetween(file, first, line) : [line];
+      return { path: file.path, lines };
+    });
+  }, []);
+  const toggle = (path: string) => setFolds(before => toggled(before, path));
+  const items = virtual.getVirtualItems();
+  return (
+    <section
+      ref={scroller}
+      aria-label={t.label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      onKeyDown={moveBetweenLines}
+      className="min-h-0 flex-1 overflow-y-auto overflow-x-hidden"
+    >
+      <div className="relative" style={{ height: virtual.getTotalSize() }}>
+        {items.map(item => {
+          const row = rows[item.index];
+          return (
+            row && (
+              <div
+                key={item.key}
+                ref={virtual.measureElement}
+                data-index={item.index}
+                className="absolute inset-x-0 top-0"
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                <RowView
+                  row={row}
+                  chatId={chatId}
+                  editing={editing}
+                  onComment={onComment}
+                  onToggle={toggle}
+                  onDone={() => setEditing(null)}
+                />
+              </div>
+            )
+          );
+        })}
+      </div>
+    </section>
+  );
+}
+
+const HEIGHTS: Record<Row["kind"], number> = {
+  file: 36,
+  note: 32,
+  hunk: 24,
+  line: 24,
+  pair: 24,
+  comment: 64,
+  editor: 132,
+};
+
+/** Up and down from one line's number to the next. */
+function moveBetweenLines(event: KeyboardEvent<HTMLElement>): void {
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (step === 0 || !(event.target instanceof HTMLElement) || !event.target.hasAttribute("data-line")) return;
+  const all = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-line]")].sort(
+    (one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top,
+  );
+  const next = all[all.indexOf(event.target) + step];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}
+
+interface RowProps {
+  row: Row;
+  chatId: string;
+  editing: Editing | null;
+  onComment: (file: DiffFile, line: Line, extend: boolean) => void;
+  onToggle: (path: string) => void;
+  onDone: () => void;
+}
+
+function RowView({ row, chatId, editing, onComment, onToggle, onDone }: RowProps) {
+  switch (row.kind) {
+    case "file":
+      return <FileHead file={row.file} open={row.open} onToggle={() => onToggle(row.file.path)} />;
+    case "note":
+      return <p className="px-3 py-1.5 text-faint text-xs">{row.file.binary ? t.binary : t.noLines}</p>;
+    case "hunk":
+      return <p className="truncate bg-sunken px-3 py-0.5 font-mono text-faint text-xs">{row.text || "…"}</p>;
+    case "line":
+      return (
+        <LineRow
+          line={row.line}
+          other={row.other}
+          chosen={editing?.lines.includes(row.line) ?? false}
+          onComment={extend => onComment(row.file, row.line, extend)}
+        />
+      );
+    case "pair":
+      return (
+        <PairRow
+          pair={row.pair}
+          chosen={editing?.lines ?? NONE}
+          onComment={(line, extend) => onComment(row.file, line, extend)}
+        />
+      );
+    case "comment":
+      return <CommentCard chatId={chatId} comment={row.comment} />;
+    case "editor":
+      return <CommentEditor chatId={chatId} path={row.file.path} lines={row.lines} onDone={onDone} />;
+  }
+}
+
+function FileHead({ file, open, onToggle }: { file: DiffFile; open: boolean; onToggle: () => void }) {
+  const collisions = useChat(state => state.collisions);
+  const collision = useMemo(() => byPath(collisions).get(file.path), [collisions, file.path]);
+  return (
+    <div className="border-line border-y bg-sunken">
+      <h2>
+        <button
+          type="button"
+          aria-expanded={open}
+          onClick={onToggle}
+          className="tabular flex min-h-9 w-full items-center gap-2 px-2 text-left text-xs hover:bg-hover"
+        >
+          <ChevronRight
+            aria-hidden
+            className={clsx("size-4 shrink-0 text-faint transition-transform", open && "rotate-90")}
+          />
+          <span className="min-w-0 flex-1 break-all font-mono">
+            {file.status === "renamed" && <span className="text-faint">{`${file.oldPath} → `}</span>}
+            {file.path}
+          </span>
+          {file.status !== "changed" && (
+            <span
+              className={clsx(
+                "shrink-0",
+                file.status === "added" ? "text-good" : file.status === "deleted" ? "text-bad" : "text-soft",
+              )}
+            >
+              {t.statuses[file.status]}
+            </span>
+          )}
+          {file.added > 0 && <span className="shrink-0 text-good">{`+${file.added}`}</span>}
+          {file.removed > 0 && <span className="shrink-0 text-bad">{`−${file.removed}`}</span>}
+        </button>
+      </h2>
+      {collision && (
+        <div className="px-2 pb-2">
+          <CollisionMark collision={collision} />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,213 @@
+// A trace as rows: turns with their totals, in them a tree of spans with the time each covers. Pure: what is
+// drawn, folded or filtered is decided here and only drawn elsewhere.
+
+import type { Span } from "@/api/schema";
+import { spent } from "./cache";
+
+/** Milliseconds since 1970. `end` is null while it goes on. */
+export interface Extent {
+  start: number;
+  end: number | null;
+}
+
+export interface Node {
+  span: Span;
+  /** With everything inside: a step lasts until its tool calls are done. */
+  extent: Extent | null;
+  children: readonly Node[];
+}
+
+export interface Totals {
+  spans: number;
+  tools: number;
+  tokens: number;
+  costMicros: number;
+  errors: number;
+}
+
+export interface Group {
+  turn: number;
+  /** The turn's own span; null where only spans inside of it are known. */
+  span: Span | null;
+  extent: Extent | null;
+  /** All of them, in no order. */
+  spans: readonly Span[];
+  nodes: readonly Node[];
+  totals: Totals;
+}
+
+/** The turns, the newest first. */
+export function grouped(spans: Iterable<Span>): Group[] {
+  const turns = new Map<number, Span[]>();
+  for (const span of spans) {
+    const known = turns.get(span.turn);
+    if (known === undefined) turns.set(span.turn, [span]);
+    else known.push(span);
+  }
+  return [...turns].sort(([one], [other]) => other - one).map(([turn, inside]) => groupOf(turn, inside));
+}
+
+/** Turns that did not change are not laid out anew: of many thousand spans mostly one has moved. */
+const laidOut = new WeakMap<Span, Group>();
+
+function groupOf(turn: number, inside: readonly Span[]): Group {
+  const first = inside[0];
+  const before = first && laidOut.get(first);
+  if (before?.spans.length === inside.length && before.spans.every((one, index) => one === inside[index])) {
+    return before;
+  }
+  const group = layOut(turn, inside);
+  if (first !== undefined) laidOut.set(first, group);
+  return group;
+}
+
+function layOut(turn: number, inside: readonly Span[]): Group {
+  const own = inside.find(span => span.kind === "turn") ?? null;
+  const others = inside.filter(span => span !== own);
+  const nodes = treeOf(others);
+  const found = joined(nodes.map(node => node.extent));
+  const extent = own === null ? found : (extentOf(own) ?? found);
+  return { turn, span: own, extent, spans: inside, nodes, totals: totalsOf(inside) };
+}
+
+function treeOf(spans: readonly Span[]): Node[] {
+  const known = new Set(spans.map(span => span.id));
+  const inside = new Map<string, Span[]>();
+  const roots: Span[] = [];
+  for (const span of spans) {
+    if (span.parent_id === null || !known.has(span.parent_id)) roots.push(span);
+    else if (!inside.has(span.parent_id)) inside.set(span.parent_id, [span]);
+    else inside.get(span.parent_id)?.push(span);
+  }
+  const nodeOf = (span: Span): Node => {
+    const children = (inside.get(span.id) ?? []).sort(byStart).map(nodeOf);
+    const parts = span.kind === "step" ? children.map(child => child.extent) : [];
+    return { span, children, extent: joined([extentOf(span), ...parts]) };
+  };
+  return roots.sort(byStart).map(nodeOf);
+}
+
+function byStart(one: Span, other: Span): number {
+  const [first, second] = [one.started_at ?? "~", other.started_at ?? "~"];
+  return first === second ? 0 : first < second ? -1 : 1;
+}
+
+function extentOf(span: Span): Extent | null {
+  if (span.started_at === null) return null;
+  const end = span.finished_at === null ? null : Date.parse(span.finished_at);
+  return { start: Date.parse(span.started_at), end };
+}
+
+function joined(extents: readonly (Extent | null)[]): Extent | null {
+  const found = extents.filter(one => one !== null);
+  if (found.length === 0) return null;
+  return {
+    start: Math.min(...found.map(one => one.start)),
+    end: found.some(one => one.end === null) ? null : Math.max(...found.map(one => one.end ?? 0)),
+  };
+}
+
+export function lasted(extent: Extent, now: number): number {
+  return Math.max(0, (extent.end ?? now) - extent.start);
+}
+
+export function isFailed(span: Span): boolean {
+  return span.failure !== null || FAILED.has(span.outcome ?? "");
+}
+
+const FAILED = new Set(["failed", "denied", "expired", "uncertain"]);
+
+function totalsOf(spans: readonly Span[]): Totals {
+  const totals: Totals = { spans: 0, tools: 0, tokens: 0, costMicros: 0, errors: 0 };
+  for (const span of spans) {
+    // A turn's failure is that of something inside, and a step is its model call with the tools: counted once.
+    if (span.kind === "turn" || span.kind === "step") continue;
+    totals.spans += 1;
+    if (span.kind === "tool_call") totals.tools += 1;
+    if (isFailed(span)) totals.errors += 1;
+    const usage = spent(span);
+    totals.tokens += usage?.total ?? 0;
+    totals.costMicros += usage?.cost_usd_micros ?? 0;
+  }
+  return totals;
+}
+
+// --- rows ---
+
+export type Row =
+  | { kind: "turn"; key: string; group: Group; open: boolean }
+  | { kind: "span"; key: string; group: Group; node: Node; depth: number; open: boolean | null };
+
+/** What is looked for. Empty: everything. */
+export interface Filter {
+  words: string;
+  kinds: ReadonlySet<Span["kind"]>;
+  failedOnly: boolean;
+}
+
+export const EVERYTHING: Filter = { words: "", kinds: new Set(), failedOnly: false };
+
+export function isFiltering(filter: Filter): boolean {
+  return filter.words !== "" || filter.kinds.size > 0 || filter.failedOnly;
+}
+
+/** What a person unfolded (true) or folded, by key. Else the newest turn is open, and everything inside of one. */
+export type Folds = ReadonlyMap<string, boolean>;
+
+/** What is looked for is shown wherever it stands. */
+export function rowsOf(groups: readonly Group[], folds: Folds, filter: Filter): Row[] {
+  const filtering = isFiltering(filter);
+  const rows: Row[] = [];
+  groups.forEach((group, index) => {
+    const nodes = filtering ? kept(group.nodes, filter) : group.nodes;
+    if (filtering && nodes.length === 0) return;
+    const key = `turn-${group.turn}`;
+    const open = filtering || (folds.get(key) ?? index === 0);
+    rows.push({ kind: "turn", key, group, open });
+    if (open) addRows(rows, group, nodes, 0, folds);
+  });
+  return rows;
+}
+
+function addRows(rows: Row[], group: Group, nodes: readonly Node[], depth: number, folds: Folds): void {
+  for (const node of nodes) {
+    const key = node.span.id;
+    const open = node.children.length === 0 ? null : (folds.get(key) ?? true);
+    rows.push({ kind: "span", key, group, node, depth, open });
+    if (open) addRows(rows, group, node.children, depth + 1, folds);
+  }
+}
+
+/** Those that fit, with what they stand in. */
+function kept(nodes: readonly Node[], filter: Filter): Node[] {
+  return nodes.flatMap(node => {
+    const children = kept(node.children, filter);
+    return children.length > 0 || fits(node.span, filter) ? [{ ...node, children }] : [];
+  });
+}
+
+export function fits(span: Span, filter: Filter): boolean {
+  if (filter.kinds.size > 0 && !filter.kinds.has(span.kind)) return false;
+  if (filter.failedOnly && !isFailed(span)) return false;
+  return filter.words === "" || saidIn(span).includes(filter.words.toLowerCase());
+}
+
+const said = new WeakMap<Span, string>();
+
+function saidIn(span: Span): string {
+  const known = said.get(span);
+  if (known !== undefined) return known;
+  const pieces = [span.name, span.kind, asText(span.input), asText(span.output), span.failure?.message ?? ""];
+  const text = pieces.join("\n").toLowerCase();
+  said.set(span, text);
+  return text;
+}
+
+function asText(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+export function looksAt(milliseconds: number): "good" | "warn" | "bad" {
+  return milliseconds < 1000 ? "good" : milliseconds < 5000 ? "warn" : "bad";
+}

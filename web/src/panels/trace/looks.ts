@@ -1,0 +1,42 @@
+// Icons and colours of spans.
+
+import {
+  Bot,
+  Brain,
+  CircleCheck,
+  CornerDownRight,
+  type LucideIcon,
+  MessageSquare,
+  Shrink,
+  Wrench,
+} from "lucide-react";
+import type { Span } from "@/api/schema";
+import { isFailed } from "./layout";
+
+export const ICONS: Record<Span["kind"], LucideIcon> = {
+  turn: MessageSquare,
+  step: CornerDownRight,
+  model_call: Brain,
+  tool_call: Wrench,
+  agent: Bot,
+  compaction: Shrink,
+  check: CircleCheck,
+};
+
+const BARS: Record<Span["kind"], string> = {
+  turn: "bg-line-strong",
+  step: "bg-line-strong/35",
+  model_call: "bg-accent",
+  tool_call: "bg-good",
+  agent: "bg-soft",
+  compaction: "bg-line-strong",
+  check: "bg-good",
+};
+
+export function barOf(span: Span): string {
+  if (isFailed(span) && span.kind !== "step") return "bg-bad";
+  return span.finished_at === null ? `${BARS[span.kind]} animate-pulse` : BARS[span.kind];
+}
+
+export const TEXT = { good: "text-good", warn: "text-warn", bad: "text-bad" };
+export const FILL = { good: "bg-good", warn: "bg-warn", bad: "bg-bad" };

@@ -1,0 +1,88 @@
+// A provider: what it is, where, and its key, which goes in and never comes out.
+
+import { useState } from "react";
+import { call } from "@/api/client";
+import type { ProviderShown } from "@/api/schema";
+import { texts } from "@/texts";
+import { ChoiceField, SwitchField, TextField } from "@/ui/Field";
+import { Modal } from "@/ui/Modal";
+import { STALE } from "./Models";
+import { Form } from "./Rows";
+import { useChange } from "./useChange";
+
+const t = texts.settings.models;
+const KINDS = [
+  "anthropic",
+  "openai",
+  "google",
+  "deepseek",
+  "openrouter",
+  "groq",
+  "mistral",
+  "ollama",
+  "vllm",
+  "llamacpp",
+  "demo",
+];
+
+export function ProviderForm({ provider, onClose }: { provider: ProviderShown | null; onClose: () => void }) {
+  const [name, setName] = useState(provider?.name ?? "");
+  const [kind, setKind] = useState(provider?.kind ?? "anthropic");
+  const [baseUrl, setBaseUrl] = useState(provider?.base_url ?? "");
+  const [api, setApi] = useState(provider?.api === "responses" ? "responses" : "chat");
+  const [key, setKey] = useState("");
+  const [enabled, setEnabled] = useState(provider?.enabled ?? true);
+  const save = useChange(
+    () =>
+      call("PUT /providers/{name}", {
+        path: { name: name.trim() },
+        body: {
+          kind,
+          base_url: baseUrl.trim() || null,
+          api: api === "responses" ? "responses" : "chat",
+          api_key: key.trim() || null,
+          enabled,
+        },
+      }),
+    { stale: STALE, onDone: onClose },
+  );
+  return (
+    <Modal title={provider ? t.editProvider(provider.name) : t.addProvider} onClose={onClose}>
+      <Form busy={save.isPending} onCancel={onClose} onSubmit={() => save.mutate(undefined)}>
+        <TextField
+          label={t.name}
+          value={name}
+          onValue={setName}
+          disabled={provider !== null}
+          maxLength={64}
+          required
+          data-first
+        />
+        <ChoiceField
+          label={t.kind}
+          value={kind}
+          choices={[...new Set([...KINDS, kind])].map(value => ({ value, title: value }))}
+          onValue={setKind}
+        />
+        {kind === "openai" && (
+          <ChoiceField
+            label={t.api}
+            value={api}
+            choices={["chat", "responses"].map(value => ({ value, title: value }))}
+            onValue={setApi}
+          />
+        )}
+        <TextField label={t.baseUrl} hint={t.baseUrlHint} type="url" value={baseUrl} onValue={setBaseUrl} />
+        <TextField
+          label={t.apiKey}
+          hint={provider?.has_key ? t.apiKeyKept : t.apiKeyHint}
+          type="password"
+          autoComplete="new-password"
+          value={key}
+          onValue={setKey}
+        />
+        <SwitchField label={t.enabled} checked={enabled} onValue={setEnabled} />
+      </Form>
+    </Modal>
+  );
+}

@@ -1,0 +1,87 @@
+// Directories on the server that agents work in.
+
+import { useQuery } from "@tanstack/react-query";
+import { Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { call } from "@/api/client";
+import { workspacesQuery } from "@/api/queries";
+import { texts } from "@/texts";
+import { Button, IconButton } from "@/ui/Button";
+import { TextField } from "@/ui/Field";
+import { Modal } from "@/ui/Modal";
+import { show } from "@/ui/view";
+import { Form, Lead, Mark, Part, Row, Rows } from "./Rows";
+import { useChange } from "./useChange";
+
+const t = texts.settings.workspaces;
+const STALE = [workspacesQuery.queryKey];
+
+export function Workspaces() {
+  const workspaces = useQuery(workspacesQuery);
+  const [adding, setAdding] = useState(false);
+  const remove = useChange(
+    (id: string) => call("DELETE /workspaces/{workspace_id}", { path: { workspace_id: id } }),
+    { stale: STALE },
+  );
+  return (
+    <>
+      <Lead>{t.lead}</Lead>
+      <Part
+        action={
+          <Button small icon={Plus} onClick={() => setAdding(true)}>
+            {t.add}
+          </Button>
+        }
+      >
+        <Rows read={workspaces} empty={t.empty}>
+          {(workspaces.data ?? []).map(one => (
+            <Row
+              key={one.id}
+              name={one.name}
+              marks={one.kind === "worktree" && <Mark>{t.worktree}</Mark>}
+              detail={<span className="font-mono">{one.path}</span>}
+            >
+              <IconButton
+                icon={Trash2}
+                label={`${texts.common.remove} ${one.name}`}
+                onClick={() =>
+                  show({
+                    kind: "confirm",
+                    text: t.deleteSure(one.name),
+                    confirm: texts.common.remove,
+                    run: () => remove.mutateAsync(one.id),
+                  })
+                }
+              />
+            </Row>
+          ))}
+        </Rows>
+        {adding && <WorkspaceForm onClose={() => setAdding(false)} />}
+      </Part>
+    </>
+  );
+}
+
+function WorkspaceForm({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [path, setPath] = useState("");
+  const save = useChange(() => call("POST /workspaces", { body: { name: name.trim(), path: path.trim() } }), {
+    stale: STALE,
+    onDone: onClose,
+  });
+  return (
+    <Modal title={t.add} onClose={onClose}>
+      <Form busy={save.isPending} onCancel={onClose} onSubmit={() => save.mutate(undefined)}>
+        <TextField label={t.name} value={name} onValue={setName} maxLength={100} required data-first />
+        <TextField
+          label={t.path}
+          hint={t.pathHint}
+          value={path}
+          onValue={setPath}
+          required
+          className="font-mono"
+        />
+      </Form>
+    </Modal>
+  );
+}

@@ -1,0 +1,99 @@
+// Files that were read, written, edited or deleted.
+
+import { Code } from "@/transcript/markdown/Code";
+import { Diff } from "../Diff";
+import { fieldsOf, listIn, readable, textIn } from "../input";
+import { Box, Output } from "../Output";
+import { PathLink } from "../PathLink";
+import { isOver } from "../state";
+import type { BodyProps } from "./body";
+
+export function ReadFile({ chatId, view }: BodyProps) {
+  const path = textIn(view.input, "path");
+  const text = typeof view.output === "string" ? view.output : null;
+  return (
+    <div className="flex flex-col gap-1">
+      <Where path={path} />
+      {view.state === "succeeded" && text !== null && !view.truncated ? (
+        <Code code={text} language={languageOf(path)} complete={text.length < 20_000} />
+      ) : (
+        <Answer chatId={chatId} view={view} />
+      )}
+    </div>
+  );
+}
+
+/** Written, edited, deleted: the difference it made; before that, what is to be done. */
+export function ChangeFile({ chatId, view }: BodyProps) {
+  if (view.diff) return <Diff diff={view.diff} />;
+  return (
+    <div className="flex flex-col gap-2">
+      <Wanted view={view} />
+      <Answer chatId={chatId} view={view} />
+    </div>
+  );
+}
+
+function Wanted({ view }: Pick<BodyProps, "view">) {
+  const edits = listIn(view.input, "edits");
+  if (edits.length > 0) return edits.map((edit, index) => <Edit key={String(index)} edit={edit} />);
+  const content = fieldsOf(view.input).content;
+  return (
+    <>
+      <Where path={textIn(view.input, "path")} />
+      {content !== undefined && <Box text={readable(content)} />}
+    </>
+  );
+}
+
+function Edit({ edit }: { edit: unknown }) {
+  return (
+    <div className="flex flex-col gap-1">
+      <Where path={textIn(edit, "path")} />
+      <div className="overflow-hidden rounded-md border font-mono text-xs leading-5">
+        <pre className="max-h-60 overflow-auto whitespace-pre-wrap break-words bg-bad-soft px-3 py-1">
+          {textIn(edit, "old")}
+        </pre>
+        <pre className="max-h-60 overflow-auto whitespace-pre-wrap break-words bg-good-soft px-3 py-1">
+          {textIn(edit, "new")}
+        </pre>
+      </div>
+    </div>
+  );
+}
+
+export function Answer({ chatId, view }: BodyProps) {
+  if (!isOver(view.state)) return null;
+  return <Output chatId={chatId} callId={view.id} output={view.output} truncated={view.truncated} />;
+}
+
+export function Where({ path }: { path: string }) {
+  return path === "" ? null : <PathLink path={path} className="self-start font-mono text-xs" />;
+}
+
+const LANGUAGES: Record<string, string> = {
+  py: "python",
+  ts: "typescript",
+  tsx: "typescript",
+  js: "javascript",
+  jsx: "javascript",
+  mjs: "javascript",
+  md: "markdown",
+  sh: "bash",
+  yml: "yaml",
+  rs: "rust",
+  rb: "ruby",
+  kt: "kotlin",
+  cs: "csharp",
+  h: "c",
+  hpp: "cpp",
+  cc: "cpp",
+  toml: "ini",
+  html: "xml",
+  svg: "xml",
+};
+
+export function languageOf(path: string): string {
+  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
+  return LANGUAGES[ending] ?? ending;
+}

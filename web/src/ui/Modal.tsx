@@ -1,0 +1,71 @@
+// A dialog of the browser's own: it keeps the focus, closes with Escape, and covers what is behind it.
+
+import clsx from "clsx";
+import { X } from "lucide-react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
+import { texts } from "@/texts";
+import { IconButton } from "./Button";
+
+interface Props {
+  title: string;
+  /** The title is for screen readers alone. */
+  bare?: boolean;
+  wide?: boolean;
+  onClose: () => void;
+  /** What has `data-first` gets the focus. */
+  children: ReactNode;
+}
+
+export function Modal({ title, bare = false, wide = false, onClose, children }: Props) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    // Not the close button, which the browser would take: its tooltip would open, and eat the first Escape.
+    (dialog?.querySelector<HTMLElement>("[data-first]") ?? dialog)?.focus();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside the dialog; Escape does the same
+    <dialog
+      ref={ref}
+      tabIndex={-1}
+      aria-labelledby={id}
+      onCancel={event => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={event => event.target === ref.current && onClose()}
+      className={clsx(
+        "m-auto max-h-[min(85dvh,48rem)] w-[calc(100vw-2rem)] overflow-hidden rounded-xl border border-line bg-raised p-0 shadow-lift outline-none",
+        bare && "mt-[12dvh]",
+        wide ? "max-w-3xl" : "max-w-lg",
+      )}
+    >
+      <div className="flex max-h-[min(85dvh,48rem)] flex-col">
+        <header
+          className={
+            bare ? "sr-only" : "flex items-center justify-between border-line border-b py-2 pr-2 pl-4"
+          }
+        >
+          <h2 id={id} className="font-semibold text-base">
+            {title}
+          </h2>
+          {!bare && <IconButton icon={X} label={texts.common.close} onClick={onClose} />}
+        </header>
+        <div
+          // What scrolls must be reachable by keyboard; the palette's list is.
+          tabIndex={bare ? undefined : 0}
+          className={clsx("min-h-0 flex-1 overflow-y-auto outline-none", !bare && "p-4")}
+        >
+          {children}
+        </div>
+      </div>
+    </dialog>
+  );
+}
