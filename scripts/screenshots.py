@@ -1,5 +1,5 @@
-"""Takes pictures of every screen of the page, in light and dark, at 1440 and at 390 pixels, with the demo model.
-`--into DIRECTORY` says where; without it, only those are taken that the documents show."""
+"""Takes pictures of every screen of the page, in light and dark, at 1440 and at 390 pixels, with the demo
+model. `--into DIRECTORY` says where; without it, only those are taken that the documents show."""
 
 import argparse
 import sys

@@ -283,3 +283,12 @@ async def _until_found(client: Client, words: str, chat_ids: list[str]) -> None:
             if [item["id"] for item in found] == chat_ids:
                 return
             await asyncio.sleep(0.05)
+
+
+async def test_pinned_chats_are_listed_by_themselves(server: Serving) -> None:
+    first = await server.admin.start_chat("say: one")
+    second = await server.admin.start_chat("say: two")
+    await server.admin.patch(f"chats/{first['id']}", {"pinned": True})
+    for pinned, wanted in (("true", first), ("false", second)):
+        listed = await server.admin.get(f"chats?pinned={pinned}")
+        assert [chat["id"] for chat in listed.json["items"]] == [wanted["id"]]

@@ -2,6 +2,7 @@
 
 import clsx from "clsx";
 import { LoaderCircle } from "lucide-react";
+import { useEffect, useState } from "react";
 import type { Chat } from "@/api/schema";
 import { useChat } from "@/feed/hooks";
 import { texts } from "@/texts";
@@ -19,11 +20,24 @@ const LOOK: Record<Look, string> = {
 
 export function StatusBadge() {
   const chat = useChat(state => state.chat);
-  const link = useChat(state => state.link);
-  if (link === "reconnecting") return <Badge look="attention" text={texts.shell.reconnecting} spins />;
+  const lost = useLasting(useChat(state => state.link === "reconnecting"));
+  if (lost) return <Badge look="attention" text={texts.shell.reconnecting} spins />;
   if (chat === null) return null;
   const [text, look] = said(chat);
   return text === null ? null : <Badge look={look} text={text} spins={look === "working"} />;
+}
+
+const WORTH_TELLING_MS = 800;
+
+/** True when it has been for a moment: a tab that comes back into sight reconnects faster than one reads. */
+function useLasting(now: boolean): boolean {
+  const [lasts, setLasts] = useState(false);
+  useEffect(() => {
+    if (!now) return setLasts(false);
+    const timer = setTimeout(() => setLasts(true), WORTH_TELLING_MS);
+    return () => clearTimeout(timer);
+  }, [now]);
+  return now && lasts;
 }
 
 function Badge({ look, text, spins }: { look: Look; text: string; spins: boolean }) {

@@ -106,4 +106,10 @@ async function told(run: () => Promise<void>): Promise<void> {
   }
 }
 
-const firstWords = (text: string): string => text.replace(/\s+/g, " ").trim().slice(0, 120);
+/** The beginning without the signs of markdown, for the bar. */
+const firstWords = (text: string): string =>
+  text
+    .slice(0, 400)
+    .replace(/[#*`>|]+/g, "")
+    .replace(/\s+/g, " ")
+    .trim();

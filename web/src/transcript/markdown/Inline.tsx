@@ -7,9 +7,10 @@ import { PathLink } from "@/tools/PathLink";
 import { show } from "@/ui/view";
 import { useDefinitions } from "./definitions";
 import { Formula } from "./Formula";
-import { flat, inlineOf, type Node } from "./inline";
+import { inlineOf } from "./inline";
 import { isPlain, targetOf } from "./links";
 import { plain } from "./parse";
+import { flat, type Node } from "./pieces";
 
 const DEEPEST = 20;
 

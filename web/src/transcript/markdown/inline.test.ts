@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { inlineOf, type Node } from "./inline";
+import { inlineOf } from "./inline";
+import type { Node } from "./pieces";
 
 /** As short as it can be read. */
 const said = (nodes: readonly Node[]): string =>

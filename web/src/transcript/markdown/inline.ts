@@ -1,40 +1,9 @@
 // What stands inside of a line: emphasis, code, links, pictures, formulas. Read in one pass with a list of
 // delimiters, so that no text takes longer than its length allows. Pure; nothing of it is HTML.
 
+import { trimmed, withoutEscapes } from "./links";
 import { mathsAt } from "./maths";
-
-export type Node =
-  | { type: "text"; text: string }
-  | { type: "code"; text: string }
-  | { type: "break" }
-  | { type: "maths"; text: string; display: boolean }
-  | { type: "em" | "strong" | "del"; children: Node[] }
-  | { type: "link"; href: string; children: Node[] }
-  | { type: "image"; href: string; text: string };
-
-interface Delimiter {
-  sign: string;
-  count: number;
-  opens: boolean;
-  closes: boolean;
-}
-
-interface Bracket {
-  image: boolean;
-  /** A link inside of a link is none. */
-  active: boolean;
-  /** Where the text after it begins. */
-  from: number;
-}
-
-/** A piece of the line, in a chain: pieces are put into others without moving the rest. */
-interface Piece {
-  node: Node;
-  delimiter: Delimiter | null;
-  bracket: Bracket | null;
-  before: Piece | null;
-  after: Piece | null;
-}
+import { type Bracket, flat, type Node, nodes, openerOf, type Piece, shorten } from "./pieces";
 
 const LONGEST_LINK = 2_000;
 const LONGEST_FORMULA = 2_000;
@@ -275,7 +244,7 @@ class Reader {
     const after = this.at + 1;
     if (this.text[after] === "(") {
       const found = sticky(DESTINATION, this.text.slice(after, after + LONGEST_LINK));
-      if (found !== null) return [unescaped(found[1] ?? found[2] ?? ""), found[0].length + 1];
+      if (found !== null) return [withoutEscapes(found[1] ?? found[2] ?? ""), found[0].length + 1];
     }
     const reference =
       this.text[after] === "[" ? sticky(REFERENCE, this.text.slice(after, after + 210)) : null;
@@ -354,64 +323,6 @@ class Reader {
     return closer.after;
   }
 }
-
-function openerOf(closer: Piece, bottom: Piece | null): Piece | null {
-  const close = closer.delimiter;
-  if (close === null) return null;
-  for (let piece = closer.before; piece !== null && piece !== bottom; piece = piece.before) {
-    const open = piece.delimiter;
-    if (open === null || !open.opens || open.sign !== close.sign) continue;
-    if (close.sign === "~") {
-      if (open.count === close.count) return piece;
-      continue;
-    }
-    // "a*b**c" : a run that both opens and closes does not pair with one of another length modulo three.
-    const odd =
-      (open.closes || close.opens) &&
-      (open.count + close.count) % 3 === 0 &&
-      !(open.count % 3 === 0 && close.count % 3 === 0);
-    if (!odd) return piece;
-  }
-  return null;
-}
-
-function shorten(piece: Piece, by: number): void {
-  if (piece.delimiter === null || piece.node.type !== "text") return;
-  piece.delimiter = { ...piece.delimiter, count: piece.delimiter.count - by };
-  piece.node.text = piece.node.text.slice(by);
-}
-
-function nodes(from: Piece | null, to: Piece | null): Node[] {
-  const all: Node[] = [];
-  for (let piece = from; piece !== null && piece !== to; piece = piece.after) {
-    const last = all.at(-1);
-    if (piece.node.type === "text" && last?.type === "text") last.text += piece.node.text;
-    else if (piece.node.type !== "text" || piece.node.text !== "") all.push(piece.node);
-  }
-  return all;
-}
-
-/** What nodes say, without their looks. */
-export function flat(all: readonly Node[]): string {
-  return all
-    .map(node => ("text" in node ? node.text : "children" in node ? flat(node.children) : "\n"))
-    .join("");
-}
-
-/** An address in a sentence does not end with the sentence's signs. */
-function trimmed(url: string): string {
-  let end = url.length;
-  for (;;) {
-    const sign = url[end - 1] ?? "";
-    const unopened = sign === ")" && count(url.slice(0, end), ")") > count(url.slice(0, end), "(");
-    if (end === 0 || !(unopened || /[.,:;!?'"*_~\]]/.test(sign))) return url.slice(0, end);
-    end -= 1;
-  }
-}
-
-const count = (text: string, sign: string): number => text.split(sign).length - 1;
-
-const unescaped = (href: string): string => href.replace(/\\([!-/:-@[-`{-~])/g, "$1");
 
 function sticky(pattern: RegExp, text: string): RegExpExecArray | null {
   pattern.lastIndex = 0;

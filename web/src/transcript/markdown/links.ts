@@ -34,3 +34,19 @@ function unescaped(path: string): string {
     return path;
   }
 }
+
+/** An address in a sentence does not end with the sentence's signs. */
+export function trimmed(url: string): string {
+  let end = url.length;
+  for (;;) {
+    const sign = url[end - 1] ?? "";
+    const unopened = sign === ")" && count(url.slice(0, end), ")") > count(url.slice(0, end), "(");
+    if (end === 0 || !(unopened || /[.,:;!?'"*_~\]]/.test(sign))) return url.slice(0, end);
+    end -= 1;
+  }
+}
+
+const count = (text: string, sign: string): number => text.split(sign).length - 1;
+
+/** `\\(` in an address is a `(`. */
+export const withoutEscapes = (href: string): string => href.replace(/\\([!-/:-@[-`{-~])/g, "$1");
