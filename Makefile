@@ -5,8 +5,9 @@ SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
-# As many workers as processors, each with tests of its own; work is taken over from whoever is late.
-PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=worksteal
+# Two workers for each processor, for most tests wait: for a database, a process, a lease that must lapse. Each
+# has tests of its own; work is taken over from whoever is late.
+PARALLEL := --numprocesses=$(shell expr 2 '*' "$$(getconf _NPROCESSORS_ONLN)") --maxprocesses=8 --dist=worksteal
 PYTEST := $(BIN)/python -m pytest --inline-snapshot=disable
 
 .PHONY: help

@@ -41,7 +41,10 @@ async def test_a_run_is_handed_over_when_its_worker_stops(stage_everywhere: Stag
     stage.answers = lambda prompt, asked: HANGS if prompt in hanging else None
     first = stage.work()
     run = await stage.start(RACE)
-    await stage.until(run.id, lambda seen: sum(c.delivery is not None for c in seen.calls) == 4)
+    await stage.until(
+        run.id,
+        lambda seen: sum(c.delivery is not None for c in seen.calls) == 4 and stage.prompts["<a> 2"] == 1,
+    )
     hanging.clear()
     await stage.engine.stop(first)
     assert (await stage.details(run.id)).run.status == "running"

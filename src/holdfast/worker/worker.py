@@ -181,7 +181,8 @@ class Worker:
         except TryAgain as error:
             log.warning("worker not registered", reason=error.text)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), error.after_seconds)
+                async with asyncio.timeout(error.after_seconds):
+                    await self._stopping.wait()
             return None
 
     def _lose(self) -> None:
@@ -213,7 +214,8 @@ class Worker:
                 self._start(view, lease)
             if not views:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wanted.wait(), self._settings.poll_seconds)
+                    async with asyncio.timeout(self._settings.poll_seconds):
+                        await self._wanted.wait()
 
     async def _take(self, worker_id: WorkerId) -> list[View]:
         settings = self._settings
@@ -322,7 +324,8 @@ class Worker:
         """What moved under the runners without a hint, or with one that was lost."""
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._look_again.wait(), self._settings.poll_seconds)
+                async with asyncio.timeout(self._settings.poll_seconds):
+                    await self._look_again.wait()
             self._look_again.clear()
             runners = dict(self._runners)
             if not runners:
@@ -358,7 +361,8 @@ class Worker:
                 more = False
             if not more:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(waking.wait(), seconds)
+                    async with asyncio.timeout(seconds):
+                        await waking.wait()
 
     async def _sweep(self) -> bool:
         return (await sweep(self._store)).more

@@ -206,7 +206,8 @@ class Conductor:
         ]
         left = (min(due) - self._clock.now()).total_seconds() if due else self._settings.poll_seconds
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._awake.wait(), max(0, min(left, self._settings.poll_seconds)))
+            async with asyncio.timeout(max(0, min(left, self._settings.poll_seconds))):
+                await self._awake.wait()
         self._awake.clear()
 
     def _pass_time(self) -> None:

@@ -145,7 +145,8 @@ class RunKeeper:
             except HoldfastError as error:
                 log.warning("upkeep of runs put off", reason=error.text, code=error.code)
             with suppress(TimeoutError):
-                await asyncio.wait_for(sooner.wait(), self._means.settings().poll_seconds)
+                async with asyncio.timeout(self._means.settings().poll_seconds):
+                    await sooner.wait()
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
