@@ -10,6 +10,7 @@ import { Panels } from "@/shell/Panels";
 import { texts } from "@/texts";
 import { Transcript } from "@/transcript/Transcript";
 import { Boundary } from "@/ui/Boundary";
+import { dismissAbout } from "@/ui/view";
 import { useAnnouncements } from "./announcements";
 import { useOpenChat } from "./open";
 import { TopBar } from "./TopBar";
@@ -51,6 +52,7 @@ function useTellOutside(): void {
     useOpenChat.setState({ chat });
     if (chat === null) return;
     know(chat);
+    dismissAbout(chat.root_id);
     if (document.visibilityState === "visible") markSeen(chat);
     document.title = `${chat.title || texts.chats.untitled} · ${texts.name}`;
   }, [chat]);

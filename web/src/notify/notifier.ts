@@ -20,7 +20,10 @@ export function useNotifier(): (chat: Chat) => void {
       if (looking && useOpenChat.getState().chat?.root_id === chat.id) return;
       const text = textOf(chat);
       announce(text);
-      toast(text, chat.status === "idle" ? "good" : "attention", { title: t.open, run: open });
+      toast(text, chat.status === "idle" ? "good" : "attention", {
+        action: { title: t.open, run: open },
+        about: chat.id,
+      });
       if (!looking && usePreferences.getState().notifications) bySystem(text, chat, open);
     },
     [navigate],

@@ -7,6 +7,8 @@ export interface Toast {
   kind: "info" | "good" | "bad" | "attention";
   text: string;
   action?: { title: string; run: () => void };
+  /** The chat that the note speaks of: looking at that chat answers it. */
+  about?: string;
 }
 
 export type Dialog =
@@ -38,18 +40,24 @@ export const useView = create<View>(() => ({
 const SHOWN_MS = 6000;
 let toasts = 0;
 
-export function toast(text: string, kind: Toast["kind"] = "info", action?: Toast["action"]): void {
+export function toast(
+  text: string,
+  kind: Toast["kind"] = "info",
+  more: Pick<Toast, "action" | "about"> = {},
+): void {
   toasts += 1;
   const id = toasts;
-  useView.setState(view => ({
-    toasts: [...view.toasts.slice(-3), { id, kind, text, ...(action && { action }) }],
-  }));
+  useView.setState(view => ({ toasts: [...view.toasts.slice(-3), { id, kind, text, ...more }] }));
   // What asks for something stays until it is answered.
-  if (action === undefined) setTimeout(() => dismiss(id), SHOWN_MS);
+  if (kind === "good" || more.action === undefined) setTimeout(() => dismiss(id), SHOWN_MS);
 }
 
 export function dismiss(id: number): void {
   useView.setState(view => ({ toasts: view.toasts.filter(one => one.id !== id) }));
+}
+
+export function dismissAbout(chatId: string): void {
+  useView.setState(view => ({ toasts: view.toasts.filter(one => one.about !== chatId) }));
 }
 
 export function announce(text: string): void {
