@@ -12,7 +12,7 @@ from holdfast.core.ids import ChatId, RunId, UserId
 
 
 class MemoryBus:
-    """Made on the loop whose listeners it serves."""
+    """Made on the loop whose listeners it serves. Use as `async with`."""
 
     def __init__(self) -> None:
         self.counters = Counters()
@@ -27,7 +27,7 @@ class MemoryBus:
         try:
             self._loop.call_soon_threadsafe(self._publish, event)
         except RuntimeError:
-            pass  # the loop is closed, so nobody listens
+            pass  # the loop is closed: nobody listens, and nobody could be told
 
     def listen(
         self,

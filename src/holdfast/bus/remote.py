@@ -5,18 +5,15 @@ to read again: anything may have been missed."""
 import asyncio
 import random
 import secrets
-import threading
 from collections.abc import Awaitable, Callable
-from types import TracebackType
 from typing import Protocol, Self
 
 import structlog
+from typing_extensions import override
 
-from holdfast.bus.interface import Counters
-from holdfast.bus.listener import Listener, Listeners
+from holdfast.bus.memory import MemoryBus
 from holdfast.bus.outbox import Outbox, unpack
 from holdfast.core.events import BusEvent, Configured, Reread
-from holdfast.core.ids import ChatId, RunId, UserId
 
 # A line whose other end is gone is noticed by silence: heartbeat + answer + connect stay under 20 s.
 HEARTBEAT_SECONDS = 5.0
@@ -55,7 +52,7 @@ Receive = Callable[[str], None]
 Connect = Callable[[Receive, Callable[[], None]], Awaitable[Line]]
 
 
-class RemoteBus:
+class RemoteBus(MemoryBus):
     """Use as `async with`, or `start` and `close`. While there is no line it delivers within the process and
     tries again. `peers` says whether another replica is known to live; while none is, nothing is sent but
     one greeting at the start. One that was heard counts as known for a while, so a new one need not wait
@@ -75,16 +72,13 @@ class RemoteBus:
         heartbeat_seconds: float,
         announces: bool,
     ) -> None:
-        self.counters = Counters()
+        super().__init__()
         self._connect = connect
         self._broken = broken
         self._seconds_between = seconds_between
         self._peers = peers
         self._heartbeat_seconds = heartbeat_seconds
         self._announces = announces
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
-        self._listeners = Listeners()
         self._own = f"{origin}:"
         self._outbox = Outbox(origin, self.counters, payload_bytes=payload_bytes)
         # A payload without events: somebody is here.
@@ -108,6 +102,7 @@ class RemoteBus:
         self._task = asyncio.create_task(self._run(), name="bus")
         await self._tried.wait()
 
+    @override
     async def close(self) -> None:
         self._closing = True
         self._awake.set()
@@ -117,42 +112,16 @@ class RemoteBus:
                 await asyncio.wait([task], timeout=CLOSE_SECONDS)
             task.cancel()
             await asyncio.wait([task])
-        self._listeners.close()
+        await super().close()
 
-    def publish(self, event: BusEvent) -> None:
-        if threading.get_ident() == self._thread:
-            self._publish(event)
-            return
-        try:
-            self._loop.call_soon_threadsafe(self._publish, event)
-        except RuntimeError:
-            pass  # the loop is closed, so nobody listens and nothing can be sent
-
-    def listen(
-        self,
-        *,
-        chat_id: ChatId | None = None,
-        owner_id: UserId | None = None,
-        run_id: RunId | None = None,
-        live: bool = True,
-    ) -> Listener:
-        return self._listeners.listen(chat_id, owner_id, live, run_id)
-
-    def listen_for_settings(self) -> Listener:
-        return self._listeners.listen_for_settings()
-
+    @override
     async def __aenter__(self) -> Self:
         await self.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
+    @override
     def _publish(self, event: BusEvent) -> None:
-        self.counters.published += 1
-        self.counters.overflows += self._listeners.deliver(event)
+        super()._publish(event)
         # What is rare goes out in any case: a replica may have come a moment ago.
         rare = isinstance(event, Configured)
         if rare or self._peers() or self._loop.time() < self._heard_until:
