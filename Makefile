@@ -3,11 +3,14 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+# Compiled modules are kept, whatever the environment says: hundreds of processes that tests start read them.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
-# Two workers for each processor, for most tests wait: for a database, a process, a lease that must lapse. Each
-# has tests of its own; work is taken over from whoever is late.
-PARALLEL := --numprocesses=$(shell expr 2 '*' "$$(getconf _NPROCESSORS_ONLN)") --maxprocesses=8 --dist=worksteal
+# Fast tests compute: one worker for each processor. The others mostly wait, for a database, a process, a lease that
+# must lapse: two for each. Work is taken over from whoever is late.
+PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
+PARALLEL := --maxprocesses=8 --dist=worksteal --numprocesses
 PYTEST := $(BIN)/python -m pytest --inline-snapshot=disable
 
 .PHONY: help
@@ -26,26 +29,17 @@ run: setup ## Start the server from this checkout: SQLite, the demo model, no ke
 
 .PHONY: lint
 lint: setup ## Format, lint, types and import rules, without tests
-	@echo '==> format'
-	@$(BIN)/ruff format --check --quiet . || { echo 'lint: the files above are not formatted; run make fmt' >&2; exit 1; }
-	@echo '==> lint'
-	@$(BIN)/ruff check --quiet .
-	@echo '==> types'
-	@$(BIN)/pyright
-	@echo '==> imports'
-	@$(BIN)/lint-imports --no-logo
-	@echo '==> page'
-	@sh scripts/page lint
+	@sh scripts/lint
 
 .PHONY: check
 check: lint ## Everything quick: lint and the fast tests (under 3 minutes)
 	@echo '==> fast tests'
-	@$(PYTEST) $(PARALLEL) -m 'not heavy and not slow' $(ARGS)
+	@$(PYTEST) $(PARALLEL) $(PROCESSORS) -m 'not heavy and not slow' $(ARGS)
 
 .PHONY: test
 test: lint ## Everything but the slow tests, on SQLite and PostgreSQL (under 20 minutes)
 	@echo '==> tests'
-	@$(PYTEST) $(PARALLEL) -m 'not slow' $(ARGS)
+	@$(PYTEST) $(PARALLEL) $(shell expr 2 '*' $(PROCESSORS)) -m 'not slow' $(ARGS)
 
 .PHONY: test-slow
 test-slow: setup ## The slow tests, which take minutes each

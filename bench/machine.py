@@ -15,7 +15,7 @@ from bench.contender import PEERS_PYTHON
 from bench.databases import file_system
 
 OURS = ("apsw", "asyncpg", "msgspec", "aiohttp", "uvloop")
-PEERS = ("langgraph", "langgraph-checkpoint-sqlite", "langgraph-checkpoint-postgres", "openai-agents")
+PEERS = ("langgraph", "langgraph-checkpoint-sqlite", "langgraph-checkpoint-postgres", "openai-agents", "dbos")
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What every test may use: one PostgreSQL server a session, a fresh database a test, patient Hypothesis."""
+"""What every test may use: one PostgreSQL server a session, a database a test, patient Hypothesis."""
 
 import os
 import secrets
@@ -11,6 +11,7 @@ from tests import postgres as starter
 from tests import redis_server
 from tests.postgres import Databases, Postgres
 from tests.postgres_binaries import PostgresUnavailable
+from tests.ready_databases import ReadyDatabases
 from tests.redis_server import RedisServer
 
 # A deadline fails on a busy machine, not on a bug. CI must give the same answer twice, a person's run may
@@ -38,9 +39,24 @@ def postgres() -> Databases:
         pytest.fail(str(error), pytrace=False)
 
 
+@pytest.fixture(scope="session")
+def ready_databases(postgres: Databases) -> Iterator[ReadyDatabases]:
+    databases = ReadyDatabases(postgres)
+    yield databases
+    databases.close()
+
+
 @pytest.fixture
-def postgres_url(postgres: Databases) -> Iterator[str]:
-    """The address of an empty database of the test's own."""
+def postgres_url(ready_databases: ReadyDatabases) -> Iterator[str]:
+    """The address of a database of the test's own: our tables, and nothing in them."""
+    lent = ready_databases.borrow()
+    yield lent.url
+    ready_databases.give_back(lent)
+
+
+@pytest.fixture
+def empty_postgres_url(postgres: Databases) -> Iterator[str]:
+    """The address of a database without any table, for tests of how it gets them."""
     name = f"t_{secrets.token_hex(8)}"
     yield postgres.create_database(name)
     postgres.drop_database(name)

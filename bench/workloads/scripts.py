@@ -8,6 +8,7 @@ from bench.workloads.store import FLOORS
 
 OURS = Contender("holdfast", "bench.ours.fan_out")
 LANGGRAPH = Contender("langgraph", "bench.peers.langgraph_fan_out", "peers")
+DBOS = Contender("dbos", "bench.peers.dbos_fan_out", "peers")
 AGENTS = 200
 AT_ONCE = 16
 
@@ -17,13 +18,13 @@ def cases(scale: Scale) -> list[Case]:
 
 
 def _case(engine: Engine, scale: Scale) -> Case:
-    peers = (LANGGRAPH,) if scale.peers else ()
+    peers = (LANGGRAPH, DBOS) if scale.peers else ()
     ours = _entry(
         OURS,
         against=(
             *(Against(entry=peer.name, words=peer.name) for peer in peers),
             Against(entry="floor", words="floor"),
-            *(Against(entry=peer.name, words=f"{peer.name}'s CPU", figure="cpu") for peer in peers),
+            *(Against(entry=peer.name, words=f"{peer.name}'s CPU", figure="cpu") for peer in peers[:1]),
         ),
         goals=(
             Goal(words="0.2 x floor", entries=("floor",), at_least=0.2),

@@ -8,12 +8,15 @@ from bench.workloads.store import FLOORS
 OURS = Contender("holdfast", "bench.ours.turns")
 LANGGRAPH = Contender("langgraph", "bench.peers.langgraph_turns", "peers")
 AGENTS = Contender("openai-agents", "bench.peers.openai_agents_turns", "peers")
-PEERS = (LANGGRAPH, AGENTS)
+DBOS = Contender("dbos", "bench.peers.dbos_turns", "peers")
+PEERS = (LANGGRAPH, AGENTS, DBOS)
 
 # Turns of each chat. A peer does fewer where it needs seconds for them; a turn is the same for all.
 TURNS = {1: 20, 16: 6, 128: 3}
 PEERS_TURNS = {1: 4, 16: 2, 128: 1}
 HTTP_CHATS = 16
+# With more at once one turn of each takes it most of a minute, and models are not its business.
+DBOS_CHATS = 16
 
 AT_128: dict[Engine, float] = {"sqlite": 25, "postgres": 30}
 
@@ -28,7 +31,7 @@ def http_cases(scale: Scale) -> list[Case]:
 
 def _case(workload: str, engine: Engine, chats: int, scale: Scale) -> Case:
     http = workload == "W1h"
-    peers = PEERS if scale.peers else ()
+    peers = () if not scale.peers else PEERS if not http and chats <= DBOS_CHATS else (LANGGRAPH, AGENTS)
 
     def entry(
         contender: Contender,
@@ -56,14 +59,14 @@ def _case(workload: str, engine: Engine, chats: int, scale: Scale) -> Case:
             Against(entry="floor", words="floor"),
             *(Against(entry=peer.name, words=f"{peer.name}'s CPU", figure="cpu") for peer in peers[:1]),
         ),
-        goals=_goals(workload, engine, chats) if peers else (),
+        goals=_goals(workload, engine, chats, peers) if peers else (),
     )
     others = [entry(FLOORS[engine], TURNS), *(entry(peer, PEERS_TURNS) for peer in peers)]
     return Case(workload=workload, engine=engine, entries=(*others, ours))
 
 
-def _goals(workload: str, engine: Engine, chats: int) -> tuple[Goal, ...]:
-    best = tuple(peer.name for peer in PEERS)
+def _goals(workload: str, engine: Engine, chats: int, peers: tuple[Contender, ...]) -> tuple[Goal, ...]:
+    best = tuple(peer.name for peer in peers)
     cpu = Goal(words="CPU 0.4", figure="cpu", at_most=0.4)
     match workload, chats:
         case "W1", 1:

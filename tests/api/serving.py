@@ -10,13 +10,18 @@ from typing import Any
 
 import aiohttp
 import msgspec
+from litestar import Litestar
+from litestar.types import ASGIApp
 from msgspec.structs import replace
 
+from holdfast.api.app import gated, litestar_app
+from holdfast.api.services import Services
 from holdfast.config.sections import Config
 from holdfast.core.secret import Secret
 from holdfast.server.parts import Parts, opened
 from holdfast.server.protocol import CONNECTION_LIMITS, ConnectionLimits
 from holdfast.server.serve import answering
+from tests.ready_databases import prepare
 
 PATIENCE_SECONDS = 40.0
 
@@ -190,14 +195,42 @@ def config_for(data: Path, url: str = "sqlite", **sections: Any) -> Config:
     return replace(config, server=server, database=database, workspaces=workspaces, **sections)
 
 
+class Applications:
+    """Put together once and lent to one server at a time: this is most of what it takes to start one, and
+    of all that belongs to a server an application knows nothing but the services."""
+
+    def __init__(self) -> None:
+        self._spare: list[Litestar] = []
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncGenerator[Callable[[Services], ASGIApp]]:
+        used: list[Litestar] = []
+
+        def compose(services: Services) -> ASGIApp:
+            app = self._spare.pop() if self._spare else litestar_app(services)
+            app.state["services"] = services
+            used.append(app)
+            return gated(app, services)
+
+        yield compose
+        for app in used:
+            app.state["services"] = None
+            self._spare.append(app)
+
+
+applications = Applications()
+
+
 @asynccontextmanager
 async def serving(
     config: Config, environ: dict[str, str] | None = None, limits: ConnectionLimits = CONNECTION_LIMITS
 ) -> AsyncGenerator[Serving]:
     environ = environ or {}
+    prepare(config.database.url.reveal(), config.server.data)
     async with (
         opened(config, lambda: config, environ) as parts,
-        answering(parts, limits) as running,
+        applications.lent() as compose,
+        answering(parts, limits, compose) as running,
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
     ):
         yield Serving(parts, running.address, session, config.server.data)

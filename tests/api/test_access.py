@@ -65,6 +65,7 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "DELETE /workspaces/{workspace_id}": WRITE,
     "GET /workspaces/{workspace_id}/files": READ,
     "GET /workspaces/{workspace_id}/diff": READ,
+    "GET /skills": OWN_LIST,
     "POST /files": MAKE,
     "GET /files/{file_id}": READ,
     "GET /files/{file_id}/thumbnail": READ,

@@ -1,6 +1,8 @@
 """Bodies that are none, and JSON that nobody could carry: refused on every route, nothing changed (B-001,
 B-002)."""
 
+import pytest
+
 from tests.api.operations import a_chat_and_all, operations
 from tests.api.serving import Answer, Client, Serving
 from tests.api.strain import bounded
@@ -19,6 +21,12 @@ BAD_BODIES: dict[str, tuple[bytes, dict[str, str]]] = {
     "a form": (b"content=hello", {"Content-Type": "application/x-www-form-urlencoded"}),
     "no type": (b'{"content": "hello"}', {"Content-Type": ""}),
 }
+
+
+@pytest.fixture
+def database_url() -> str:
+    """One engine is enough: what is refused never comes to the database."""
+    return "sqlite"
 
 
 def clearly_refused(answer: Answer, about: object = None) -> None:
@@ -43,6 +51,26 @@ async def test_every_route_refuses_bodies_that_are_none(admin: Client, server: S
     after = await admin.chat(ids["chat_id"])
     assert (after["version"], after["title"]) == (before["version"], before["title"])
     assert (await server.nobody.get("/healthz")).status == 200
+
+
+async def test_what_is_wrong_with_a_body_is_told_by_field(admin: Client) -> None:
+    for body, field in (
+        (b"{}", "content"),
+        (b'{"content": "hi", "contents": "ho"}', "contents"),
+        (b'{"content": "hi", "budget": {"token": 1}}', "budget.token"),
+        (b'{"content": [{"type": "text"}]}', "content.0.text"),
+        (b'{"content": 5}', "content"),
+        (b"[]", "body"),
+        (b'{"content": ', "body"),
+        (b"", "body"),
+    ):
+        refused = await admin.post("chats", raw=body, headers=JSON)
+        assert (refused.status, refused.code) == (422, "invalid_input"), body
+        assert [error["field"] for error in refused.json["errors"]] == [field], refused
+        assert "'data'" not in refused.json["detail"]
+    endless = await admin.post("chats", {"content": "hi", "x" * 1_000_000: 1})
+    assert (endless.status, endless.code) == (422, "invalid_input")
+    assert len(endless.body) < 3000, "what a caller made up is not said back in full"
 
 
 async def test_routes_without_a_body_do_not_mind_one(admin: Client) -> None:

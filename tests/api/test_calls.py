@@ -25,7 +25,7 @@ async def test_a_question_is_answered_once(admin: Client) -> None:
     await admin.until_settled(chat["id"])
     assert "yes please" in (await admin.messages(chat["id"]))[-1]["parts"][0]["text"]
     late = await admin.post(f"chats/{chat['id']}/tool-results", result)
-    assert late.status == 409
+    assert (late.status, late.code) == (409, "already_answered")
 
 
 async def test_client_tools_partly_answered(admin: Client) -> None:
@@ -63,7 +63,8 @@ async def test_approvals(server: Serving) -> None:
     await admin.until_settled(chat["id"])
     trace = (await admin.get(f"chats/{chat['id']}/trace?kind=tool_call")).json["items"]
     assert trace[0]["approved_by"]["by"] == "person"
-    assert (await admin.post(path, {"decision": "deny"})).status == 409
+    late = await admin.post(path, {"decision": "deny"})
+    assert (late.status, late.code) == (409, "already_answered")
     await admin.post(f"chats/{chat['id']}/messages", {"content": 'call: todo {"items": []}\nsay: again'})
     assert (await admin.until_settled(chat["id"]))["status"] == "idle"
 
@@ -75,6 +76,34 @@ async def test_a_denied_call_says_why(admin: Client) -> None:
     await admin.post(path, {"decision": "deny", "note": "not on a Monday"})
     await admin.until_settled(chat["id"])
     assert "not on a Monday" in (await admin.messages(chat["id"]))[-1]["parts"][0]["text"]
+
+
+async def test_a_plan_may_be_decided_like_an_approval(admin: Client) -> None:
+    """It is answered with a result; who approves or denies it means just that."""
+    for decision, told in (
+        ({"decision": "approve"}, {"accepted": True}),
+        ({"decision": "deny", "note": "smaller"}, {"accepted": False, "remarks": "smaller"}),
+    ):
+        chat = await admin.start_chat('call: propose_plan {"plan": "Do it."}\nsay: thank you')
+        (call,) = await asked(admin, chat["id"])
+        decided = await admin.post(f"chats/{chat['id']}/calls/{call['call_id']}/decision", decision)
+        assert decided.status == 202, decided
+        await admin.until_settled(chat["id"])
+        assert (await admin.messages(chat["id"]))[2]["parts"][0]["output"] == told
+
+
+async def test_what_a_sub_agent_asks_may_be_answered_where_it_is_shown(admin: Client) -> None:
+    child = 'call: ask_user {\\"questions\\": [{\\"id\\": \\"q\\", \\"text\\": \\"Tea?\\"}]}\\nsay: {result}'
+    script = f'call: spawn_agent {{"prompt": "{child}"}}\ncall: wait_agents {{}}\nsay: {{result}}'
+    root = await admin.start_chat(script)
+    shown = await admin.until(root["id"], lambda chat: chat["action"] is not None)
+    (call,) = shown["action"]["calls"]
+    assert call["chat_id"] != root["id"]
+    result = {"results": [{"call_id": call["call_id"], "output": "yes please"}]}
+    answered = await admin.post(f"chats/{root['id']}/tool-results", result)
+    assert (answered.status, answered.json["id"]) == (202, call["chat_id"])
+    await admin.until_settled(root["id"])
+    assert "yes please" in (await admin.messages(root["id"]))[-1]["parts"][0]["text"]
 
 
 async def test_bad_client_tools(admin: Client) -> None:

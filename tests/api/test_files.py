@@ -17,16 +17,21 @@ PDF = b"%PDF-1.7\n1 0 obj <<>> endobj\ntrailer <<>>\n%%EOF\n"
 
 def picture(kind: str = "PNG", size: tuple[int, int] = (600, 200), mode: str = "RGB") -> bytes:
     written = io.BytesIO()
-    Image.new(mode, size, 120 if mode == "L" else (10, 200, 30)).save(written, kind)
+    Image.new(mode, size, (10, 200, 30) if mode == "RGB" else 120).save(written, kind)
     return written.getvalue()
 
 
-async def upload(client: Client, content: bytes, name: str = "a.png", field: str = "file") -> Answer:
+async def upload(
+    client: Client, content: bytes, name: str = "a.png", field: str = "file", key: str | None = None
+) -> Answer:
     """The form byte by byte: a library would make the name safe by itself."""
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+    headers = {} if key is None else {"Idempotency-Key": key}
     head = f'--b\r\nContent-Disposition: form-data; name="{field}"; filename="{quoted}"\r\n\r\n'.encode()
     body = head + content + b"\r\n--b--\r\n"
-    return await client.post("files", raw=body, headers={"Content-Type": "multipart/form-data; boundary=b"})
+    return await client.post(
+        "files", raw=body, headers={"Content-Type": "multipart/form-data; boundary=b", **headers}
+    )
 
 
 async def uploaded(client: Client, content: bytes, name: str = "a.png") -> dict[str, Any]:
@@ -126,8 +131,8 @@ async def test_what_is_no_file_is_refused(admin: Client) -> None:
 
 
 async def test_a_picture_with_too_many_pixels_is_refused_before_it_is_opened(admin: Client) -> None:
-    """B-064: a few kilobytes that would be gigabytes."""
-    bomb = picture("PNG", (30_000, 30_000), "L")
+    """B-064: a few kilobytes that would be gigabytes. In black and white, which takes less time to make."""
+    bomb = picture("PNG", (30_000, 30_000), "1")
     assert len(bomb) < 2_000_000
     refused = await upload(admin, bomb)
     assert (refused.status, refused.code) == (422, "invalid_input")
@@ -269,3 +274,16 @@ async def test_an_agent_attaches_a_file(server: Serving) -> None:
     assert "leads out of the workspace" in str(messages)
     await server.parts.services.files.sweep(after_micros=-1_000_000)
     assert (await admin.get(f"files/{shown[0]['file_id']}/thumbnail")).status == 200
+
+
+async def test_uploading_twice_under_one_key_makes_one_file(admin: Client) -> None:
+    first, again = (
+        await upload(admin, b"tea", "a.txt", key="k"),
+        await upload(admin, b"tea", "a.txt", key="k"),
+    )
+    assert (again.status, again.body) == (201, first.body)
+    assert (await upload(admin, b"tea", "a.txt")).json["id"] != first.json["id"]
+    for content, name in ((b"coffee", "a.txt"), (b"tea", "b.txt")):
+        other = await upload(admin, content, name, key="k")
+        assert (other.status, other.code) == (409, "idempotency_mismatch")
+    assert (await upload(admin, b"tea", "a.txt", key="two words")).status == 422

@@ -50,6 +50,20 @@ async def test_interrupting_twice_with_one_key(admin: Client) -> None:
     assert (again.status, again.body) == (202, first.body)
 
 
+async def test_removing_twice_with_one_key(admin: Client) -> None:
+    agent = (await admin.post("agents", {"name": "a", "instructions": "Be brief."})).json["id"]
+    asks = await admin.start_chat('call: todo {"items": []}\nsay: hi', tools={"todo": "ask"})
+    (call,) = (await admin.until_status(asks["id"], "requires_action"))["action"]["calls"]
+    decision = f"chats/{asks['id']}/calls/{call['call_id']}/decision"
+    assert (await admin.post(decision, {"decision": "approve", "scope": "chat"})).status == 202
+    await admin.until_settled(asks["id"])
+    for path in (f"agents/{agent}", f"chats/{asks['id']}/approvals/{call['call_id']}"):
+        for _ in range(2):
+            gone = await admin.delete(path, headers=key("gone"))
+            assert (gone.status, gone.body) == (204, b"")
+        assert (await admin.delete(path)).status == 404
+
+
 async def test_bad_keys(admin: Client) -> None:
     for bad in ("x" * 256, "two words", "ü"):
         refused = await admin.post("chats", {"content": "hi"}, headers=key(bad))

@@ -27,7 +27,6 @@ COMMITTED = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
 METHODS = ("get", "post", "put", "patch", "delete")
 # Answers without an end.
 FEEDS = ("chat_feed", "list_feed", "run_feed")
-EXAMPLES = 12
 
 
 def test_it_has_every_route() -> None:
@@ -106,9 +105,24 @@ def _unnamed(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             pass
 
 
+modes = pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+
+
 @pytest.mark.heavy
-@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+@modes
 async def test_whatever_is_sent_is_no_fault_of_the_server(mode: GenerationMode, tmp_path: Path) -> None:
+    await _try_everything(mode, tmp_path, examples=4)
+
+
+@pytest.mark.slow
+@modes
+async def test_whatever_is_sent_for_long_is_no_fault_of_the_server(
+    mode: GenerationMode, tmp_path: Path
+) -> None:
+    await _try_everything(mode, tmp_path, examples=40)
+
+
+async def _try_everything(mode: GenerationMode, tmp_path: Path, examples: int) -> None:
     async with serving(config_for(tmp_path / "data")) as server:
         ids = await a_chat_and_all(server.admin)
         schema: Any = schemathesis.openapi.from_dict(document())
@@ -117,16 +131,16 @@ async def test_whatever_is_sent_is_no_fault_of_the_server(mode: GenerationMode, 
         ]
         for operation in sorted(operations, key=lambda one: one.method == "delete"):
             if operation.definition.raw["operationId"] not in FEEDS:
-                await asyncio.to_thread(_try, server, operation, ids, mode)
+                await asyncio.to_thread(_try, server, operation, ids, mode, examples)
 
 
-def _try(server: Serving, operation: Any, ids: Ids, mode: GenerationMode) -> None:
+def _try(server: Serving, operation: Any, ids: Ids, mode: GenerationMode, examples: int) -> None:
     headers = {"Authorization": f"Bearer {server.admin.token}"}
     existing = {name: ids[name] for name in re.findall(r"\{(\w+)\}", operation.path)}
     with requests.Session() as session:
 
         @settings(
-            max_examples=EXAMPLES,
+            max_examples=examples,
             phases=[Phase.generate],
             database=None,
             deadline=None,

@@ -64,7 +64,9 @@ async def test_a_hold_needs_its_token(admin: Client) -> None:
     assert (await admin.patch(path, {"held": False, "hold_token": "wrong"})).status == 409
     edited = await admin.patch(path, {"content": "say: yes", "hold_token": token})
     assert edited.status == 200
-    assert edited.json.get("hold_token") is None
+    assert edited.json["hold_token"] == token, "who has it keeps it"
+    (listed,) = (await admin.get(f"chats/{chat_id}/queue")).json["items"][:1]
+    assert listed.get("hold_token") is None, "nobody else is told"
     await admin.post(f"chats/{chat_id}/interrupt")
     idle = await admin.until_settled(chat_id)
     assert (idle["status"], idle["waiting"], idle["queue_length"]) == ("idle", "held", 1)

@@ -35,7 +35,7 @@ RUN = {
     "id", "name", "language", "status", "args", "result", "error", "phases", "calls", "log", "budget",
     "resumed_from", "started_at", "finished_at",
 }  # fmt: skip
-CALL = {"label", "phase", "status", "reused", "chat_id", "usage", "started_at", "finished_at"}
+CALL = {"label", "phase", "status", "needs_you", "reused", "chat_id", "usage", "started_at", "finished_at"}
 
 
 async def start(client: Client, **body: Any) -> dict[str, Any]:
@@ -317,6 +317,37 @@ async def test_a_run_watched_from_its_start(admin: Client, speaks: Speaks) -> No
     assert client.names[-2:] == ["run", "closing"]
     if speaks == "websocket":
         assert watcher.close_code == 1000
+
+
+ASKS = """\
+meta = {"name": "asks", "description": "Two agents, of whom one asks"}
+asks = 'call: ask_user {"questions": [{"id": "q", "text": "Which?"}]}\\nsay: {result}'
+return await parallel([lambda: agent(asks, label="curious"), lambda: agent("say: content", label="content")])
+"""
+
+
+async def test_an_agent_that_needs_a_person_is_told_of(admin: Client) -> None:
+    """By the feed and by the run itself, until somebody has answered."""
+
+    def needy(now: dict[str, Any]) -> list[str]:
+        return [call["label"] for call in now["calls"] if call["needs_you"]]
+
+    run = await start(admin, script=ASKS, language="python")
+    async with watched(admin, run["id"], "sse") as watcher:
+        client = watcher.client
+        await watcher.until(lambda _: client.run is not None and needy(client.held) == ["curious"])
+        now = await until(admin, run["id"], lambda now: needy(now) == ["curious"])
+        (call,) = [call for call in now["calls"] if call["needs_you"]]
+        assert call["status"] == "running"
+        chat = (await admin.get(f"chats/{call['chat_id']}")).json
+        (asked,) = chat["action"]["calls"]
+        answer = {"results": [{"call_id": asked["call_id"], "output": "This."}]}
+        assert (await admin.post(f"chats/{chat['id']}/tool-results", answer)).status < 300
+        await watcher.until(lambda _: watcher.ended)
+    over = await ended(admin, run["id"])
+    assert over["status"] == "succeeded"
+    assert needy(over) == []
+    assert client.held == over
 
 
 @both

@@ -32,6 +32,18 @@ async def test_nobody_fills_the_database_with_settings(server: Serving) -> None:
     assert len((await member.get("settings")).json["user"]) == 200
 
 
+async def test_settings_are_changed_all_or_none_and_once_under_a_key(admin: Client) -> None:
+    refused = await admin.patch("settings", {"first": 1, "Second": 2})
+    assert refused.status == 422
+    assert (await admin.get("settings")).json["user"] == {}
+    key = {"Idempotency-Key": "k"}
+    first = await admin.patch("settings", {"theme": "dark"}, headers=key)
+    await admin.patch("settings", {"theme": "light"})
+    again = await admin.patch("settings", {"theme": "dark"}, headers=key)
+    assert (again.status, again.body) == (200, first.body)
+    assert (await admin.get("settings")).json["user"] == {"theme": "light"}
+
+
 async def test_a_configuration_that_cannot_be_read_is_the_admins_to_correct(tmp_path: Path) -> None:
     """It is told as such, and what admins keep in the database counts nevertheless."""
     config = config_for(tmp_path / "data")

@@ -50,13 +50,15 @@ async def test_pages_between_two_messages_end_there(admin: Client) -> None:
     await admin.until_settled(chat["id"])
     ids = [message["id"] for message in await admin.messages(chat["id"])]
     assert len(ids) == 8
-    found: list[str] = []
-    query = f"after={ids[0]}&before={ids[6]}"
-    while query:
-        page = (await admin.get(f"chats/{chat['id']}/messages?limit=2&{query}")).json
-        found += [message["id"] for message in page["items"]]
-        query = page["next_cursor"] and f"cursor={page['next_cursor']}"
-    assert found == ids[1:6]
+    for again in ("", f"&after={ids[0]}&before={ids[6]}"):
+        # The cursor alone, and with what was asked for at first.
+        found: list[str] = []
+        query = f"after={ids[0]}&before={ids[6]}"
+        while query:
+            page = (await admin.get(f"chats/{chat['id']}/messages?limit=2&{query}")).json
+            found += [message["id"] for message in page["items"]]
+            query = page["next_cursor"] and f"cursor={page['next_cursor']}{again}"
+        assert found == ids[1:6]
 
 
 async def test_a_socket_refuses_what_the_other_feed_refuses(server: Serving) -> None:

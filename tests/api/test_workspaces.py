@@ -47,9 +47,33 @@ async def test_a_chat_works_in_a_workspace(server: Serving) -> None:
     everything = await admin.messages(chat["id"], "visibility=all&limit=200")
     assert "Always be polite." in str(everything)
     difference = (await admin.get(f"workspaces/{workspace_id}/diff")).json
+    assert difference["git"]
     assert "+print('goodbye')" in difference["diff"]
     found = (await admin.get(f"workspaces/{workspace_id}/files?q=HELLO")).json["items"]
     assert [item["path"] for item in found] == ["hello.py"]
+
+
+async def test_skills_are_listed(server: Serving) -> None:
+    workspace_id, root = await workspace(server)
+    for name in ("release", "review"):
+        folder = root / ".agents" / "skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: How to {name}.\n---\nSo.\n")
+    first = (await server.admin.get(f"skills?workspace_id={workspace_id}&limit=1")).json
+    assert [skill["description"] for skill in first["items"]] == ["How to release."]
+    rest = (await server.admin.get(f"skills?workspace_id={workspace_id}&cursor={first['next_cursor']}")).json
+    assert [skill["name"] for skill in rest["items"]] == ["review"]
+    assert (await server.admin.get("skills")).json["items"] == []
+    member = await server.member()
+    assert (await member.get(f"skills?workspace_id={workspace_id}")).status == 404
+
+
+async def test_without_a_repository_nothing_is_known_of_changes(server: Serving) -> None:
+    root = server.data.parent / "plain"
+    root.mkdir()
+    made = await server.admin.post("workspaces", {"name": "plain", "path": str(root)})
+    difference = await server.admin.get(f"workspaces/{made.json['id']}/diff")
+    assert (difference.status, difference.json) == (200, {"diff": "", "truncated": False, "git": False})
 
 
 async def test_a_chat_without_one_gets_a_scratch_directory(admin: Client, server: Serving) -> None:

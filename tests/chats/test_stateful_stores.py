@@ -78,19 +78,19 @@ def live(drivers: Drivers, examples: int, longest: int) -> None:
 
 
 def test_sqlite_is_the_pure_machine(on_sqlite: Drivers) -> None:
-    live(on_sqlite, examples=10, longest=60)
+    live(on_sqlite, examples=6, longest=60)
 
 
 @pytest.mark.heavy
 @pytest.mark.timeout(900)
 def test_both_are_the_pure_machine(on_both: Drivers) -> None:
-    drive(on_both, examples=30, steps=20)
+    drive(on_both, examples=12, steps=20)
 
 
 @pytest.mark.heavy
 @pytest.mark.timeout(900)
 def test_both_are_the_pure_machine_for_long_lives(on_both: Drivers) -> None:
-    live(on_both, examples=15, longest=100)
+    live(on_both, examples=6, longest=100)
 
 
 @pytest.mark.slow

@@ -41,7 +41,8 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     def enter(self, text: str) -> None:
-        self.type(text + "\r")
+        """Lines within are begun with Alt-Enter."""
+        self.type(text.replace("\n", "\x1b\r") + "\r")
 
     def wait_for(self, text: str) -> str:
         """Until the text is to be seen; the screen with all that scrolled away."""

@@ -199,8 +199,8 @@ def test_a_file_whose_migration_was_killed(tmp_path: Path) -> None:
     assert holdfast("db", "check", "--data", tmp_path).stdout == "The database is whole.\n"
 
 
-def test_a_postgresql_whose_migration_was_killed(postgres_url: str) -> None:
-    asyncio.run(postgres_killed_halfway(postgres_url, "first"))
-    assert "holdfast db migrate" in sentence("db", "check", "--database", postgres_url)
-    assert holdfast("db", "migrate", "--database", postgres_url).returncode == 0
-    assert holdfast("db", "check", "--database", postgres_url).stdout == "The database is whole.\n"
+def test_a_postgresql_whose_migration_was_killed(empty_postgres_url: str) -> None:
+    asyncio.run(postgres_killed_halfway(empty_postgres_url, "first"))
+    assert "holdfast db migrate" in sentence("db", "check", "--database", empty_postgres_url)
+    assert holdfast("db", "migrate", "--database", empty_postgres_url).returncode == 0
+    assert holdfast("db", "check", "--database", empty_postgres_url).stdout == "The database is whole.\n"

@@ -25,9 +25,9 @@ def test_migrate_check_and_backup(tmp_path: Path) -> None:
     assert data.stat().st_mode & 0o777 == 0o700
 
 
-def test_migrate_and_check_on_postgresql(postgres_url: str) -> None:
-    assert holdfast("db", "migrate", "--database", postgres_url).returncode == 0
-    assert holdfast("db", "check", "--database", postgres_url).stdout == "The database is whole.\n"
+def test_migrate_and_check_on_postgresql(empty_postgres_url: str) -> None:
+    assert holdfast("db", "migrate", "--database", empty_postgres_url).returncode == 0
+    assert holdfast("db", "check", "--database", empty_postgres_url).stdout == "The database is whole.\n"
 
 
 def test_a_backup_does_not_overwrite(tmp_path: Path) -> None:

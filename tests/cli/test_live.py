@@ -1,7 +1,9 @@
 """The commands against a real server: what they say, to people and as JSON, and how they end."""
 
 import json
+import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -104,11 +106,23 @@ def test_an_export(server: Server, tmp_path: Path) -> None:
     file = tmp_path / "chat.json"
     assert server.done("export", chat, "-o", str(file)) == f"Wrote {file}.\n"
     assert len(json.loads(file.read_text())["messages"]) == 2
+    # Neither a link nor a device is replaced by a file.
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    server.done("export", chat, "-o", str(link))
+    assert link.is_symlink()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as threads:
+        read = threads.submit(pipe.read_text)
+        server.done("export", chat, "-o", str(pipe))
+        assert read.result(60) == file.read_text()
+    assert pipe.is_fifo()
     missing = server.run("export", chat, "-o", str(tmp_path / "none" / "x"))
     assert (missing.returncode, len(missing.stderr.splitlines())) == (1, 1)
     gone = server.run("export", "00000000", "-o", str(tmp_path / "x"))
     assert gone.returncode == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["chat.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chat.json", "link", "pipe"]
 
 
 def test_users_come_and_go(server: Server) -> None:

@@ -44,6 +44,17 @@ def test_events_as_the_feed_has_them(server: Server) -> None:
     assert "caught_up" in names
     messages = [event["data"]["message"] for event in events if event["event"] == "message"]
     assert [message["role"] for message in messages] == ["user", "assistant"]
+    assert events[-1]["data"] == {"status": "idle", "waiting": None}, "it says what became of the chat"
+    failed = [json.loads(line) for line in server.run("run", "--json", "fail: auth").stdout.splitlines()]
+    assert (failed[-1]["event"], failed[-1]["data"]["kind"]) == ("failed", "auth")
+
+
+def test_a_conversation_in_a_pipe(server: Server) -> None:
+    """Every line is a message of one chat; a turn that fails ends it."""
+    assert server.done("chat", given="say: one\n\nsay: two\n") == "one\ntwo\n"
+    assert server.done("logs", "last").count("you:") == 2
+    failed = server.run("chat", "--last", given="fail: auth\nsay: never\n")
+    assert (failed.returncode, failed.stdout) == (1, "")
 
 
 def test_going_on_with_a_chat(server: Server) -> None:

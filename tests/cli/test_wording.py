@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.cli.events import CaughtUp, QueueEvent
+from holdfast.cli.events import CaughtUp, Event, QueueEvent, StatusEvent
 from holdfast.cli.trace import waterfall
 from holdfast.cli.transcript import Transcript
 from holdfast.cli.turn import End, OwnTurn
@@ -106,18 +106,39 @@ def span(
     )
 
 
-def test_a_turn_ends_with_its_own_span() -> None:
+IDLE = StatusEvent(status="idle")
+FAILURE = Failure(kind="auth", message="No key.")
+
+
+@pytest.mark.parametrize(
+    "outcome, then, end",
+    [
+        ("finished", (chat("idle"), IDLE), End("finished")),
+        ("finished", (chat("running"),), End("finished")),
+        ("finished", (CaughtUp(),), End("finished")),
+        ("interrupted", (IDLE,), End("interrupted")),
+        ("failed", (chat("error"), StatusEvent(status="error"), FAILURE), End("failed", FAILURE)),
+    ],
+)
+def test_a_turn_ends_with_its_own_span_and_what_becomes_of_the_chat(
+    outcome: str, then: tuple[Event, ...], end: End
+) -> None:
     turn, transcript = OwnTurn(), Transcript()
     turn.sent()
     mine = message("user", said("hi"), turn=2)
-    assert turn.apply(mine, transcript) is None
+    over = span("turn", "turn-2", None, 0, 1, outcome=outcome, failure=end.failure)
+    events: tuple[Event, ...] = (
+        mine,
+        span("turn", "turn-1", None, 0, 1, outcome="failed"),
+        chat("running"),
+        span("turn", "turn-2", None, 0, None),
+        StatusEvent(status="running"),
+        over,
+        *then,
+    )
+    told = [turn.apply(event, transcript) for event in events]
     assert turn.begun
-    assert turn.apply(span("turn", "turn-1", None, 0, 1, outcome="failed"), transcript) is None
-    assert turn.apply(span("turn", "turn-2", None, 0, None), transcript) is None
-    assert turn.apply(span("turn", "turn-2", None, 0, 1, outcome="finished"), transcript) == End("finished")
-    failure = Failure(kind="auth", message="No key.")
-    failed = span("turn", "turn-2", None, 0, 1, outcome="failed", failure=failure)
-    assert turn.apply(failed, transcript) == End("failed", failure)
+    assert told == [*([None] * (len(events) - 1)), end]
 
 
 def test_a_message_from_the_queue_is_known_again() -> None:

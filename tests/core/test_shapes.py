@@ -24,11 +24,25 @@ def nested(levels: int) -> object:
     return value
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
-@settings(max_examples=30)
+each_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+
+
+@each_shape
+@settings(max_examples=8)
 @given(data=st.data())
 def test_json_there_and_back_is_exact(shape: type[Record], data: st.DataObject) -> None:
-    value = data.draw(of(shape))
+    assert_exact(shape, data.draw(of(shape)))
+
+
+@pytest.mark.slow
+@each_shape
+@settings(max_examples=200)
+@given(data=st.data())
+def test_json_there_and_back_is_exact_for_many(shape: type[Record], data: st.DataObject) -> None:
+    assert_exact(shape, data.draw(of(shape)))
+
+
+def assert_exact(shape: type[Record], value: Record) -> None:
     decode = msgspec.json.Decoder(shape).decode
     assert decode(encode(value)) == value
     assert decode(encode_text(value)) == value
@@ -82,8 +96,8 @@ def test_times_are_rfc_3339_in_utc() -> None:
     assert b'"next_at":"2026-01-02T03:04:05.000678Z"' in encode(retry)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
-@settings(max_examples=10)
+@each_shape
+@settings(max_examples=4)
 @given(data=st.data())
 def test_our_rows_with_unknown_fields_still_open(shape: type[Record], data: st.DataObject) -> None:
     value = data.draw(of(shape))
@@ -108,7 +122,7 @@ def test_unknown_fields_of_a_caller_are_refused() -> None:
     assert msgspec.json.decode(b'{"content":"x"}', type=_Asked) == _Asked(content="x")
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+@each_shape
 def test_shapes_are_frozen(shape: type[Record]) -> None:
     assert shape.__struct_config__.frozen
 

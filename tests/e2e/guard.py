@@ -29,7 +29,7 @@ class Guard:
 
     def check(self) -> None:
         left = [one for one in self._complaints if not any(known.search(one) for known in self._forgiven)]
-        assert left == []
+        assert not left, "\n".join(left)
 
     def _on_page(self, page: Page) -> None:
         page.on("console", self._on_console)

@@ -42,7 +42,7 @@ def test_a_call_runs_after_it_was_approved(page: Page, person: Person) -> None:
 
 def test_always_is_for_this_chat(page: Page, person: Person) -> None:
     chat = asked(page, person, ECHO)
-    asks(page).get_by_role("button", name="Always execute in this chat").click()
+    asks(page).get_by_role("button", name="Always allow execute in this chat").click()
     expect(answers(page).last).to_contain_text("one two")
     person.post(f"chats/{chat}/messages", {"content": ECHO.replace("one two", "once more")})
     expect(answers(page).last).to_contain_text("once more")

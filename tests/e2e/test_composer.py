@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import PHONE, Opens
 from tests.e2e.conversing import answers, box, log, send
 from tests.e2e.server import Person, Server
+from tests.e2e.workspace import make_workspace
 
 # Goes on until it is stopped.
 BUSY = "pace: 0.5\nsay slowly: " + "on and on " * 400
@@ -129,6 +130,18 @@ def test_commands_are_chosen_by_name(page: Page, person: Person) -> None:
     box(page).fill("/tmp is a directory")
     page.keyboard.press("Enter")
     expect(log(page).get_by_text("/tmp is a directory", exact=True)).to_be_visible()
+
+
+def test_a_skill_of_the_workspace_begins_a_message(page: Page, person: Person) -> None:
+    skill = "---\nname: proofread\ndescription: Finds mistakes in a text\n---\nRead it twice.\n"
+    workspace = make_workspace(person, {".agents/skills/proofread/SKILL.md": skill}, git=False)
+    chat = person.finished_chat("say: hello", workspace_id=workspace.id)
+    page.goto(f"/chats/{chat['id']}")
+    box(page).press_sequentially("/skill")
+    expect(page.get_by_role("option", name="/skill proofread")).to_contain_text("Finds mistakes in a text")
+    page.keyboard.press("Enter")
+    expect(box(page)).to_have_value("Use the skill proofread: ")
+    expect(box(page)).to_be_focused()
 
 
 def test_files_of_the_workspace_are_suggested(page: Page, person: Person, server: Server) -> None:

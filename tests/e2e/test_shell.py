@@ -157,7 +157,7 @@ def test_agents_and_workspaces_are_added_and_removed(page: Page, person: Person,
     form.get_by_role("button", name="Save").click()
     page.get_by_role("button", name="Remove reviewer").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("No named agent yet.")).to_be_visible()
+    expect(page.get_by_text("None yet. Make one for work that comes again")).to_be_visible()
 
     project = person.server.workspaces / "project"
     project.mkdir(exist_ok=True)

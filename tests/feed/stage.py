@@ -36,6 +36,7 @@ from holdfast.store.interface import Applied, Store
 from holdfast.store.open import open_store
 from holdfast.worker.live import LiveText
 from tests.feed.client import Client
+from tests.ready_databases import prepare
 from tests.store.world import answer, fresh_id, text, user
 
 # A lost hint is to be found soon.
@@ -263,6 +264,7 @@ async def staged(url: str, data: Path, limits: Limits = QUICK) -> AsyncGenerator
     """On one bus of this process."""
     way = Way()
     way.bus = bus = MemoryBus()
+    prepare(url, data)
     store = await open_store(url, data=data, publish=way.publish)
     stage = Stage(store, bus, way, Hub(store, cast(Bus, LossyBus(bus, way)), limits))
     async with serving(stage):

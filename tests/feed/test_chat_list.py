@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,7 +23,7 @@ from holdfast.core.chats import Chat, Settings
 from holdfast.core.ids import ChatId, UserId
 from holdfast.store.chats import chat as chat_query
 from tests.feed.client import PATIENCE_SECONDS
-from tests.feed.stage import Chatting, Stage
+from tests.feed.stage import QUICK, Chatting, Stage, staged
 from tests.store.world import call, fresh_id, text, user
 
 
@@ -236,6 +238,21 @@ async def test_lost_hints_only_delay(stage_everywhere: Stage, owner: UserId) -> 
         await chat.answer("Hi.")
         new = await chat_of(stage, owner)
         await client.until(("needs_you", chat.id), ("created", new.id))
+
+
+async def test_lists_that_are_opened_while_others_are_looked_at(tmp_path: Path) -> None:
+    """One that has no place in its list when the question is asked, and has one when the answer comes."""
+    async with (
+        staged("sqlite", tmp_path, replace(QUICK, poll_seconds=0.0)) as stage,
+        AsyncExitStack() as opened,
+    ):
+        for _ in range(30):
+            await opened.enter_async_context(listing(stage, user()))
+        owner = user()
+        client = await opened.enter_async_context(listing(stage, owner))
+        stage.way.fate = lambda: "lost"
+        new = await chat_of(stage, owner)
+        await client.until(("created", new.id))
 
 
 async def test_agents_of_runs_are_not_listed(stage: Stage, owner: UserId) -> None:

@@ -37,10 +37,10 @@ async def query(url: str, statement: str) -> object:
 # The shared server
 
 
-async def test_a_test_gets_an_empty_database_in_utf8(postgres_url: str) -> None:
+async def test_a_test_gets_an_empty_database_in_utf8(empty_postgres_url: str) -> None:
     tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
-    assert await query(postgres_url, tables) == 0
-    assert await query(postgres_url, "SHOW server_encoding") == "UTF8"
+    assert await query(empty_postgres_url, tables) == 0
+    assert await query(empty_postgres_url, "SHOW server_encoding") == "UTF8"
 
 
 async def test_databases_are_apart_and_go_away_with_clients_still_connected(postgres: Databases) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast.core.ids import CallId, FileId
-from holdfast.core.messages import Message, Role
+from holdfast.core.messages import Message, Role, entries_of
 from holdfast.core.parts import (
     File,
     Notice,
@@ -21,7 +21,7 @@ from holdfast.core.parts import (
     ToolCall,
     ToolResult,
 )
-from holdfast.prompt.history import CONTINUED, EMPTY, INTERRUPTED, PromptHistory
+from holdfast.prompt.history import CONTINUED, EMPTY, INTERRUPTED, PromptHistory, files_of
 from holdfast.providers.interface import PromptMessage
 from tests.chats.making import message
 from tests.providers.calling import user as prompt_user
@@ -30,7 +30,7 @@ from tests.providers.sending import ALL, check, make
 
 
 def shown(*messages: Message) -> list[tuple[str, Parts]]:
-    return [(one.role, one.parts) for one in PromptHistory(messages).shown()]
+    return [(one.role, one.parts) for one in PromptHistory(entries_of(messages)).shown()]
 
 
 def user(text: str = "Hello", n: int = 1, **more: Any) -> Message:
@@ -222,7 +222,7 @@ def assert_legal(messages: tuple[PromptMessage, ...]) -> None:
 @settings(max_examples=150)
 @given(st.lists(_messages, max_size=9))
 def test_any_mess_becomes_legal(messages: list[Message]) -> None:
-    assert_legal(PromptHistory(messages).shown())
+    assert_legal(PromptHistory(entries_of(messages)).shown())
 
 
 # As it grows
@@ -238,9 +238,12 @@ def _steps(draw: st.DrawFn) -> list[Step]:
     for n in range(draw(st.integers(1, 8))):
         calls = [asked(f"c{n}_{k}") for k in range(draw(st.integers(1, 3)))]
         given = results(*(told(one.call_id) for one in calls))
-        match draw(st.sampled_from(["user", "answer", "calls", "interrupted", "summary", "notice"])):
+        match draw(st.sampled_from(["user", "file", "answer", "calls", "interrupted", "summary", "notice"])):
             case "user":
                 steps.append([[user(draw(_texts))]])
+            case "file":
+                file = File(file_id=FileId(f"f{n}"), media_type="text/plain", name="a.txt", size=1)
+                steps.append([[message(n, (Text(text="See"), file), "user")]])
             case "answer":
                 steps.append([[answer(*draw(st.lists(st.builds(Text, text=_texts), max_size=2)))]])
             case "calls":
@@ -261,7 +264,7 @@ def test_what_was_shown_once_is_shown_the_same_again(steps: list[Step]) -> None:
     before: tuple[PromptMessage, ...] = ()
     for step in steps:
         for commit in step:
-            history.extend(commit)
+            history.extend(entries_of(commit))
         now = history.shown()
         if not step[0][0].compaction:
             assert now[: len(before)] == before
@@ -274,5 +277,7 @@ def test_grown_or_read_anew_it_is_the_same(steps: list[Step]) -> None:
     commits = [commit for step in steps for commit in step]
     grown = PromptHistory()
     for commit in commits:
-        grown.extend(commit)
-    assert grown.shown() == PromptHistory([one for commit in commits for one in commit]).shown()
+        grown.extend(entries_of(commit))
+    whole = entries_of(one for commit in commits for one in commit)
+    assert grown.shown() == PromptHistory(whole).shown()
+    assert grown.files == files_of(grown.shown())

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.chats.commands import Acquire, DeliveryKey, NewCall
-from holdfast.chats.view import Execution, Lease, View
+from holdfast.chats.commands import DeliveryKey, NewCall
 from holdfast.core.failures import Failure
-from holdfast.core.ids import CallId, ChatId, UserId, WorkerId
+from holdfast.core.ids import CallId, ChatId
 from holdfast.core.parts import Notice, Outcome
 from holdfast.core.runs import AgentTerms
 from holdfast.core.usage import Usage
@@ -15,12 +14,9 @@ from holdfast.scripts.engines.messages import AgentCall, AgentOptions
 from holdfast.scripts.journal import Ended
 from holdfast.scripts.runs.ends import Over, Remind, Wait, meaning
 from holdfast.store.agent_ends import AgentEnd, Answered
-from holdfast.worker.hands import Hands
 from holdfast.worker.terms import Terms
-from tests.worker.engine import OWNER, ShiftedClock
 
 CHAT = ChatId("019df000-0000-7000-8000-000000000001")
-WORKER = WorkerId("019df000-0000-7000-8000-000000000002")
 LIMIT = Notice(code="step_limit", text="Too many steps.")
 
 
@@ -114,37 +110,3 @@ def test_after_the_last_correction_nothing_more_is_expected() -> None:
     terms.judge([new_call("structured_output", "failed")])
     assert terms.limit is not None
     assert terms.limit.kind == "answer_invalid"
-
-
-def a_view(worker_id: WorkerId) -> View:
-    now = ShiftedClock().now()
-    lease = Lease(worker_id=worker_id, number=1, expires_at=now)
-    chat = Execution(
-        id=CHAT,
-        owner_id=OWNER,
-        root_id=CHAT,
-        status="running",
-        lease=lease,
-        created_at=now,
-        updated_at=now,
-        active_at=now,
-    )
-    return View(chat=chat)
-
-
-def test_only_as_many_agents_are_taken_as_there_is_room_for() -> None:
-    started: list[View] = []
-
-    def room(_: UserId) -> int:
-        return 2 - len(started)
-
-    hands = Hands(WORKER, 15.0, ShiftedClock(), room, started.append)
-    assert isinstance(hands.claim(OWNER), Acquire)
-    assert hands.claim(OWNER) is not None
-    assert hands.claim(OWNER) is None
-    hands.adopt(a_view(WORKER))
-    assert hands.claim(OWNER) is None
-    hands.adopt(None)
-    assert hands.claim(OWNER) is not None
-    hands.adopt(a_view(WorkerId("019df000-0000-7000-8000-000000000003")))
-    assert len(started) == 1

@@ -4,68 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.accounts import User
-from holdfast.core.clock import SystemClock
-from holdfast.core.ids import RandomIds, UserId, WorkspaceId
-from holdfast.core.workspaces import Workspace
-from holdfast.store import users, workspaces
-from holdfast.tools.contract import Answer, Context
-from holdfast.tools.isolation import OwnWorktrees
 from holdfast.tools.registry import Registry
-from holdfast.workspaces.roots import Roots
-from holdfast.workspaces.workspaces import Workspaces
-from holdfast.workspaces.worktrees import Worktrees
 from tests.providers.replies import call
 from tests.runs.stage import Stage, js, texts, texts_of
-from tests.worker.engine import OWNER
-from tests.worker.toolbox import Named, tool
-from tests.workspaces.repository import git, make_repository
+from tests.worker.workshop import Workshop
 
 pytestmark = pytest.mark.heavy
 
 
-class Workshop:
-    """A repository, and agents that can touch files."""
-
-    def __init__(self, stage: Stage, base: Path) -> None:
-        self.stage = stage
-        self.repository = base / "code" / "project"
-        make_repository(self.repository, {"a.txt": "one\n"})
-        (base / "own-data").mkdir(mode=0o700)
-        roots = Roots(base / "own-data", (base / "code",))
-        store = stage.engine.store
-        stage.isolation = OwnWorktrees(store, Worktrees(roots), SystemClock(), RandomIds())
-        self._workspaces = Workspaces(roots, self._find)
-        stage.tools = Registry([*stage.tools, tool("touch", self._touch, effect="idempotent")])
-
-    async def workspace(self) -> WorkspaceId:
-        now = SystemClock().now()
-        owner = User(id=OWNER, name="owner", role="member", suspended_at=None, created_at=now)
-        await self.stage.engine.store.write(users.create_first(owner))
-        new = Workspace(
-            id=WorkspaceId(RandomIds().uuid7(now)),
-            owner_id=OWNER,
-            name="project",
-            path=str(self.repository),
-            created_at=now,
-        )
-        return (await self.stage.engine.store.write(workspaces.create(new))).id
-
-    async def _find(self, workspace_id: WorkspaceId, owner_id: UserId) -> Workspace | None:
-        return await self.stage.engine.store.read(workspaces.workspace(workspace_id, owner_id))
-
-    async def _touch(self, context: Context, given: Named) -> Answer:
-        root = await self._workspaces.root_of(context)
-        (root.path / given.name).write_text("touched\n")
-        return Answer(output=f"touched {given.name}")
-
-    @property
-    def worktrees(self) -> list[str]:
-        return git(self.repository, "worktree", "list", "--porcelain").split("\n\n")[1:-1]
+@pytest.fixture
+def workshop(stage: Stage, tmp_path: Path) -> Workshop:
+    workshop = Workshop(stage.engine, tmp_path)
+    stage.isolation = workshop.isolation
+    stage.tools = Registry([*stage.tools, workshop.touch])
+    return workshop
 
 
-async def test_unchanged_it_is_removed_changed_it_is_kept_and_named(stage: Stage, tmp_path: Path) -> None:
-    workshop = Workshop(stage, tmp_path)
+async def test_unchanged_it_is_removed_changed_it_is_kept_and_named(stage: Stage, workshop: Workshop) -> None:
     stage.answers = lambda prompt, asked: (
         call("touch", {"name": "new.txt"}) if prompt == "write" and not texts_of(asked, "tool") else None
     )
@@ -85,8 +40,8 @@ async def test_unchanged_it_is_removed_changed_it_is_kept_and_named(stage: Stage
     assert not (workshop.repository / "new.txt").exists()
 
 
-async def test_without_a_repository_there_is_no_worktree(stage: Stage, tmp_path: Path) -> None:
-    Workshop(stage, tmp_path)
+@pytest.mark.usefixtures("workshop")
+async def test_without_a_repository_there_is_no_worktree(stage: Stage) -> None:
     stage.work()
     ran = await stage.ran(js("return await agent('x', {isolation: 'worktree'})"))
     assert ran.run.error is not None

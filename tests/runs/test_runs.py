@@ -321,6 +321,20 @@ async def test_a_workflow_inside_that_fails_throws_where_it_is_awaited(stage: St
     assert "nobody-has-it" in missing.run.error.message
 
 
+async def test_a_workflow_inside_is_cancelled_with_its_run(stage: Stage) -> None:
+    save(stage, "inner", "return await parallel([() => agent('n1'), () => agent('n2')])")
+    stage.answers = lambda prompt, asked: HANGS
+    stage.work()
+    run = await stage.start(js("return await Promise.all([agent('own'), workflow('inner')])"))
+    await stage.working(run.id, 4)
+    await stage.engine.until_asked(3)
+    await stage.runs.cancel(run.id, OWNER)
+    over = await stage.details(run.id)
+    assert {call.status for call in over.calls} == {"cancelled"}
+    for chat_id in chats_of(over.calls):
+        assert (await stage.engine.settled(chat_id)).chat.status == "idle"
+
+
 async def test_only_one_level(stage: Stage) -> None:
     save(stage, "inner", "return await workflow('inner')")
     stage.work()

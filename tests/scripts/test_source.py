@@ -201,6 +201,8 @@ def test_what_is_no_plain_javascript_is_refused_with_its_line(body: str, words: 
     "body, words, line",
     [
         ("import os", "imports", 3),
+        ("import math, time", "must take the same way", 3),
+        ("from random import choice", "Pass a seed", 3),
         ("x = (", "never closed", 3),
         ("if True:\n\tpass\n        pass", "tabs and spaces", 5),
         ("def f():\nreturn 1", "indented", 4),

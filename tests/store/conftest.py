@@ -9,6 +9,7 @@ import pytest
 from holdfast.core.events import Hint
 from holdfast.store.interface import Store
 from holdfast.store.open import open_store
+from tests.ready_databases import prepare
 from tests.store.world import SetClock, World
 
 ENGINES = ("sqlite", pytest.param("postgres", marks=pytest.mark.heavy))
@@ -24,6 +25,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 async def world(url: str, tmp_path: Path) -> AsyncIterator[World]:
     opened: list[Store] = []
+    prepare(url, tmp_path)
 
     async def reopen() -> World:
         if opened:

@@ -124,7 +124,8 @@ async def test_a_prompt_starts_at_the_newest_boundary(world: World) -> None:
     view = await world.work(view, BeginAttempt())
     view = await world.work(view, answer(content="Going on."))
     shown = await world.store.read(messages.prompt(view.chat.id))
-    assert [message.parts for message in shown] == [text("Summary"), text("Summarized"), text("Going on.")]
+    assert [entry.boundary for entry in shown] == [True, False]
+    assert [message.parts for message in shown] == [text("Summary"), text("Going on.")]
     listed = await world.store.read(messages.page(view.chat.id))
     assert text("Summary") not in [message.parts for message in listed]
     fresh = await world.create("short")

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from holdfast.chats.commands import CommitStep, Create, DeliveryKey, FinishTurn, NewMessage, NewStep
+from holdfast.chats.commands import CommitStep, Create, DeliveryKey, FinishTurn, NewMessage, NewStep, Send
 from holdfast.core.chats import Settings
 from holdfast.core.errors import NotFound
 from holdfast.core.ids import CallId, ChatId, RandomIds, RunId, UserId, WorkerId, WorkspaceId
@@ -372,6 +372,20 @@ async def test_ends_of_agents_are_read_until_they_are_taken(world: World) -> Non
     await world.store.write(journals.record(run.id, 1, Entries(taken=(found.key,))))
     assert await world.store.read(agent_ends.ends(run.id)) == ()
     assert await world.store.read(deliveries.deliveries_for_run(run.id)) == ()
+
+
+async def test_of_ends_that_are_found_together_the_last_is_the_end(world: World) -> None:
+    run, _ = await owned(world)
+    chat_id = await agent(world, run, "they are at work")
+    await world.store.transition(chat_id, Send(parts=(Text(text="They are done."),), created_by=OWNER))
+    step = CommitStep(
+        step=NewStep(started_at=world.clock.now()),
+        messages=(NewMessage(role="assistant", parts=(Text(text="all done"),)),),
+    )
+    await world.store.transition(chat_id, step, FinishTurn())
+    for found in await world.store.read(agent_ends.ends(run.id), agent_ends.ends_alone(run.id)):
+        assert found is not None
+        assert [(end.said, end.goes_on) for end in found] == [("they are at work", True), ("all done", False)]
 
 
 async def test_agents_are_bound_by_the_budget_of_their_run(world: World) -> None:

@@ -134,12 +134,18 @@ def test_an_unknown_tool_is_told_of_the_nearest() -> None:
 
 async def test_the_list_of_things_to_do_is_its_newest_call() -> None:
     assert TODO.run is not None
-    given = TODO.parse({"items": [{"text": "Look", "status": "in_progress"}, {"text": "Think"}]})
+    given = TODO.parse(
+        {"items": [{"text": "Look", "status": "in_progress"}, "Think", {"text": "Ask", "status": "done"}]}
+    )
     context = Context(
         chat_id=ChatId("c"), owner_id=UserId("o"), workspace_id=None, call_id=CallId("x"), run=1
     )
     answer = TODO.run(context, given)
     assert not isinstance(answer, Answer)
     assert (await answer).output == {
-        "items": [{"text": "Look", "status": "in_progress"}, {"text": "Think", "status": "pending"}]
+        "items": [
+            {"text": "Look", "status": "in_progress"},
+            {"text": "Think", "status": "pending"},
+            {"text": "Ask", "status": "completed"},
+        ]
     }

@@ -2,91 +2,34 @@
 kept and named otherwise."""
 
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from holdfast.core.accounts import User
-from holdfast.core.clock import SystemClock
-from holdfast.core.ids import ChatId, RandomIds, WorkspaceId
-from holdfast.core.workspaces import Workspace
-from holdfast.store import users, workspaces
-from holdfast.tools.contract import Answer, Context, ToolError
-from holdfast.tools.isolation import OwnWorktrees
+from holdfast.tools.contract import ToolError
 from holdfast.tools.registry import Registry
-from holdfast.workspaces.roots import Roots
-from holdfast.workspaces.workspaces import Workspaces
-from holdfast.workspaces.worktrees import Worktrees
 from tests.providers.replies import Call, call, calls, say
-from tests.tools.families import AT_REST, WAIT, Scene, a_scene, spawn
-from tests.worker.engine import OWNER, is_settled
-from tests.worker.toolbox import Named, tool
-from tests.workspaces.repository import git, make_repository
+from tests.tools.families import AT_REST, WAIT, Scene, spawn
+from tests.worker.engine import is_settled
+from tests.worker.workshop import Workshop
+from tests.workspaces.repository import git
 
 pytestmark = pytest.mark.heavy
 
 
-class Workshop:
-    """A repository, and a family whose sub-agents can touch files."""
-
-    def __init__(self, scene: Scene, base: Path) -> None:
-        self.scene = scene
-        self.repository = base / "code" / "project"
-        make_repository(self.repository, {"a.txt": "one\n"})
-        (base / "data").mkdir(mode=0o700)
-        roots = Roots(base / "data", (base / "code",))
-        store = scene.engine.store
-        isolation = OwnWorktrees(store, Worktrees(roots), SystemClock(), RandomIds())
-        scene.use(scene.related(isolation))
-        self._workspaces = Workspaces(roots, self.find)
-        touch = tool("touch", self._touch, effect="idempotent")
-        scene.engine.tools = Registry([*scene.engine.tools, touch])
-
-    async def workspace(self) -> WorkspaceId:
-        now = SystemClock().now()
-        owner = User(id=OWNER, name="owner", role="member", suspended_at=None, created_at=now)
-        await self.scene.engine.store.write(users.create_first(owner))
-        new = Workspace(
-            id=WorkspaceId(RandomIds().uuid7(now)),
-            owner_id=OWNER,
-            name="project",
-            path=str(self.repository),
-            created_at=now,
-        )
-        return (await self.scene.engine.store.write(workspaces.create(new))).id
-
-    async def find(self, workspace_id: WorkspaceId, _: object = None) -> Workspace | None:
-        return await self.scene.engine.store.read(workspaces.workspace(workspace_id, OWNER))
-
-    async def of(self, chat_id: ChatId) -> Workspace | None:
-        workspace_id = (await self.scene.engine.chat(chat_id)).workspace_id
-        assert workspace_id is not None
-        return await self.find(workspace_id)
-
-    async def _touch(self, context: Context, given: Named) -> Answer:
-        root = await self._workspaces.root_of(context)
-        (root.path / given.name).write_text("touched\n")
-        return Answer(output=f"touched {given.name}")
-
-    @property
-    def worktrees(self) -> list[str]:
-        return git(self.repository, "worktree", "list", "--porcelain").split("\n\n")[1:-1]
-
-
 @pytest.fixture
-async def workshop(tmp_path: Path) -> AsyncIterator[Workshop]:
-    (tmp_path / "store").mkdir()
-    async with a_scene("sqlite", tmp_path / "store") as scene:
-        yield Workshop(scene, tmp_path)
+def workshop(scene: Scene, tmp_path: Path) -> Workshop:
+    workshop = Workshop(scene.engine, tmp_path)
+    scene.use(scene.related(workshop.isolation))
+    scene.engine.tools = Registry([*scene.engine.tools, workshop.touch])
+    return workshop
 
 
 def alone(prompt: str, **more: object) -> Call:
     return spawn(prompt, isolation="worktree", **more)
 
 
-async def test_one_who_changed_nothing_leaves_nothing(workshop: Workshop) -> None:
-    scene = workshop.scene
+async def test_one_who_changed_nothing_leaves_nothing(scene: Scene, workshop: Workshop) -> None:
     scene.start(notice_seconds=AT_REST)
     parent = await scene.parent(calls(alone("say: looked")), WAIT, workspace_id=await workshop.workspace())
     await scene.engine.idle(parent)
@@ -97,8 +40,7 @@ async def test_one_who_changed_nothing_leaves_nothing(workshop: Workshop) -> Non
     assert "holdfast" not in git(workshop.repository, "branch", "--list")
 
 
-async def test_what_was_done_is_kept_and_named(workshop: Workshop) -> None:
-    scene = workshop.scene
+async def test_what_was_done_is_kept_and_named(scene: Scene, workshop: Workshop) -> None:
     scene.start(notice_seconds=AT_REST)
     both = calls(alone('call: touch {"name": "x"}'), alone('call: touch {"name": "y"}'))
     parent = await scene.parent(both, WAIT, workspace_id=await workshop.workspace())
@@ -113,8 +55,7 @@ async def test_what_was_done_is_kept_and_named(workshop: Workshop) -> None:
     assert git(workshop.repository, "status", "--porcelain") == ""
 
 
-async def test_a_notice_names_it_too(workshop: Workshop) -> None:
-    scene = workshop.scene
+async def test_a_notice_names_it_too(scene: Scene, workshop: Workshop) -> None:
     scene.start(notice_seconds=AT_REST)
     child = scene.script(call("touch", {"name": "x"}), say("I did it."))
     parent = await scene.parent(calls(alone(child)), say("Go."), workspace_id=await workshop.workspace())
@@ -123,8 +64,7 @@ async def test_a_notice_names_it_too(workshop: Workshop) -> None:
     assert "I did it.\n\nIts changes are in " in told
 
 
-async def test_one_that_goes_on_gets_another(workshop: Workshop) -> None:
-    scene = workshop.scene
+async def test_one_that_goes_on_gets_another(scene: Scene, workshop: Workshop) -> None:
     scene.start(notice_seconds=AT_REST)
     parent = await scene.parent(calls(alone("say: looked")), WAIT, workspace_id=await workshop.workspace())
     await scene.engine.idle(parent)
@@ -138,8 +78,7 @@ async def test_one_that_goes_on_gets_another(workshop: Workshop) -> None:
     assert (Path(own.path) / "z").exists()
 
 
-async def test_one_below_another_begins_at_its_commit(workshop: Workshop) -> None:
-    scene = workshop.scene
+async def test_one_below_another_begins_at_its_commit(scene: Scene, workshop: Workshop) -> None:
     parent = await scene.quiet(workspace_id=await workshop.workspace())
     await scene.call(parent, "spawn_agent", {"prompt": "x", "isolation": "worktree"})
     child = await scene.child(parent)
@@ -153,8 +92,7 @@ async def test_one_below_another_begins_at_its_commit(workshop: Workshop) -> Non
     assert len(workshop.worktrees) == 2
 
 
-async def test_where_none_can_be_made(workshop: Workshop) -> None:
-    scene = workshop.scene
+async def test_where_none_can_be_made(scene: Scene, workshop: Workshop) -> None:
     nowhere = await scene.quiet()
     with pytest.raises(ToolError, match="made from a workspace with a git repository"):
         await scene.call(nowhere, "spawn_agent", {"prompt": "x", "isolation": "worktree"})
@@ -165,8 +103,7 @@ async def test_where_none_can_be_made(workshop: Workshop) -> None:
     assert await scene.children(empty) == []
 
 
-async def test_a_broken_one_does_not_keep_the_end_from_being_told(workshop: Workshop) -> None:
-    scene = workshop.scene
+async def test_a_broken_one_does_not_keep_the_end_from_being_told(scene: Scene, workshop: Workshop) -> None:
     scene.start(notice_seconds=AT_REST)
     child = scene.script(call("patient", {"name": "p"}), say("the result"))
     parent = await scene.parent(calls(alone(child)), WAIT, workspace_id=await workshop.workspace())

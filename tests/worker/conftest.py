@@ -11,6 +11,7 @@ import structlog
 from holdfast.bus.memory import MemoryBus
 from holdfast.store.open import open_store
 from tests.providers.server import ProviderServer
+from tests.ready_databases import prepare
 from tests.worker.engine import Engine, Hints, ShiftedClock, providers
 from tests.worker.toolbox import Toolbox
 
@@ -32,6 +33,7 @@ def tools() -> Toolbox:
 async def opened(url: str, tmp_path: Path, tools: Toolbox) -> AsyncGenerator[Engine]:
     bus, clock = MemoryBus(), ShiftedClock()
     hints = Hints(bus)
+    prepare(url, tmp_path)
     store = await open_store(url, data=tmp_path, publish=hints.publish, clock=clock)
     async with ProviderServer() as server, providers(server) as models:
         engine = Engine(store, clock, bus, hints, models, server, tools.registry())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast.core.ids import CallId
-from holdfast.core.messages import Message
+from holdfast.core.messages import Message, entries_of
 from holdfast.core.parts import Outcome, Part, Reasoning, Text, ToolCall, ToolResult
 from holdfast.core.usage import Usage
 from holdfast.worker.history import History, go_on, nudges
@@ -46,7 +46,7 @@ def boundary(n: int, turn: int = 1) -> Message:
 
 
 def history(*messages: Message) -> History:
-    return History(1, messages)
+    return History(1, entries_of(messages))
 
 
 # Complete, and what is not answered
@@ -55,7 +55,7 @@ def history(*messages: Message) -> History:
 def test_a_message_of_a_user_wants_an_answer() -> None:
     known = history(user(1))
     assert not known.complete
-    assert [one.id for one in known.unanswered] == [user(1).id]
+    assert known.unanswered == entries_of([user(1)])
 
 
 @pytest.mark.parametrize("parts", [(Text(text="Done"),), (), (Reasoning(text="Hm"),)])
@@ -80,7 +80,7 @@ def test_calls_that_the_provider_ran_wait_for_nobody() -> None:
 def test_results_want_an_answer() -> None:
     known = history(user(1), answer(2, asked("c1")), result(3, ("c1", "succeeded")), user(4, "And quickly"))
     assert not known.complete
-    assert [one.id for one in known.unanswered] == [user(1).id, user(4).id]
+    assert known.unanswered == entries_of([user(1), user(4, "And quickly")])
 
 
 def test_a_summary_is_complete_until_something_follows() -> None:
@@ -107,7 +107,7 @@ def test_an_answer_that_was_paused_has_answered_nobody() -> None:
     paused = replace(message(3, new.parts, new.role), turn=1, visibility="model")
     known = history(user(1), answer(2, Text(text="First")), paused)
     assert not known.complete
-    assert [one.id for one in known.unanswered] == [user(1).id, paused.id]
+    assert known.unanswered == entries_of([user(1), paused])
     assert history(user(1), answer(2, Text(text="First")), paused, answer(4, Text(text="Then"))).complete
 
 
@@ -249,7 +249,7 @@ STEPS: list[list[Message]] = [
 def known_of(one: History) -> tuple[object, ...]:
     return (
         one.complete,
-        [message.id for message in one.unanswered],
+        one.unanswered,
         one.calls,
         (one.context_used, one.context_limit, one.context_model),
         [one.repeats(turn, ()) for turn in range(4)],
@@ -268,7 +268,7 @@ def test_a_history_that_grew_is_the_same_as_one_that_is_read(
         turn += new_turn
         added = [replace(one, id=message(len(messages) + n, ()).id, turn=turn) for n, one in enumerate(step)]
         messages += added
-        grown.extend(len(messages), added)
+        grown.extend(len(messages), entries_of(added))
         boundaries = [n for n, one in enumerate(messages) if one.compaction and one.visibility == "model"]
-        read = History(len(messages), messages[boundaries[-1] if boundaries else 0 :])
+        read = History(len(messages), entries_of(messages[boundaries[-1] if boundaries else 0 :]))
         assert known_of(grown) == known_of(read)

@@ -98,6 +98,9 @@ def test_a_name_that_is_not_there_is_told_what_is(tmp_path: Path) -> None:
         assert near in error.value.text
     with pytest.raises(NotFound, match="list or glob"):
         stage.read("zzz")
+    stage.link("dangling", "there")
+    with pytest.raises(NotFound, match="Its name is that of a symbolic link"):
+        stage.read("dangling")
 
 
 def test_a_root_that_is_gone_is_told_so(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import { FeedsProvider } from "./feed/hooks";
 import { makeRouter } from "./router";
 import { Boundary } from "./ui/Boundary";
 import { followTheme } from "./ui/preferences";
-import { TipProvider } from "./ui/Tip";
+import { Tips } from "./ui/Tips";
 import { followWidth } from "./ui/view";
 import "./page.css";
 
@@ -44,9 +44,8 @@ createRoot(root).render(
     <Boundary>
       <QueryClientProvider client={queries}>
         <FeedsProvider feeds={new ChatFeeds()}>
-          <TipProvider delayDuration={400}>
-            <RouterProvider router={router} />
-          </TipProvider>
+          <RouterProvider router={router} />
+          <Tips />
         </FeedsProvider>
       </QueryClientProvider>
     </Boundary>

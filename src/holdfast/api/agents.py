@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from holdfast.api.bodies import JsonRequest
 from holdfast.api.checks import Effort, Instructions, ModelName, ToolName, check_model, check_tools
-from holdfast.api.commands import write
+from holdfast.api.commands import remove, write
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, Services, With, needs
@@ -109,10 +109,10 @@ async def change_agent(
 
 
 @delete("/agents/{agent_id:str}", guards=[needs("chats:write")], status_code=204)
-async def delete_agent(agent_id: InPath, services: With, caller: By) -> None:
+async def delete_agent(request: JsonRequest, agent_id: InPath, services: With, caller: By) -> None:
     """Chats that were started as it go on without it."""
     agent = await _changeable(services, caller, agent_id)
-    await services.store.write(named_agents.delete(agent.id, agent.owner_id))
+    await remove(services, caller, request, named_agents.delete(agent.id, agent.owner_id))
 
 
 async def _usable(services: Services, caller: By, agent_id: str) -> NamedAgent:

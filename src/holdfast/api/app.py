@@ -33,6 +33,7 @@ from holdfast.api import (
     runs,
     session,
     settings,
+    skills,
     trace,
     usage,
     users,
@@ -59,6 +60,7 @@ ROUTERS = (
     export.router,
     models.router,
     workspaces.router,
+    skills.router,
     files.router,
     grants.router,
     agents.router,
@@ -86,7 +88,10 @@ EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - compared, not bound
 
 
 def create_app(services: Services) -> ASGIApp:
-    app = litestar_app(services)
+    return gated(litestar_app(services), services)
+
+
+def gated(app: Litestar, services: Services) -> ASGIApp:
     audit = Audit(services.store, services.clock, services.ids)
     denials = Denials(audit, services.clock)
     server = services.config().server

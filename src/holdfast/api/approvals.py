@@ -4,7 +4,9 @@ call (`calls`)."""
 from litestar import Router, delete, get
 
 from holdfast.accounts.record import Audit
+from holdfast.api.bodies import JsonRequest
 from holdfast.api.calls import may_answer
+from holdfast.api.commands import remove
 from holdfast.api.pages import Cursor, Limit, Page, page_of
 from holdfast.api.problems import not_found
 from holdfast.api.services import By, InPath, With, needs, own_chat
@@ -24,7 +26,9 @@ async def list_approvals(
 
 
 @delete("/chats/{chat_id:str}/approvals/{rule_id:str}", guards=[needs("chats:write")], status_code=204)
-async def revoke_approval(chat_id: InPath, rule_id: InPath, services: With, caller: By) -> None:
+async def revoke_approval(
+    request: JsonRequest, chat_id: InPath, rule_id: InPath, services: With, caller: By
+) -> None:
     """Take it back: the tool's next call is judged as if nobody had said anything of it."""
     chat = await own_chat(services, caller, chat_id)
     may_answer(caller)
@@ -36,7 +40,7 @@ async def revoke_approval(chat_id: InPath, rule_id: InPath, services: With, call
         caller, "approval.revoke", f"chat:{chat.id}", tool=found.tool, allowed=found.allowed
     )
     revoke = approvals.revoke(chat.id, CallId(rule_id), caller.user.id)
-    await services.store.write(audit.audited(revoke, entry))
+    await remove(services, caller, request, audit.audited(revoke, entry))
 
 
 router = Router("/", route_handlers=[list_approvals, revoke_approval], tags=["calls"])

@@ -1,5 +1,6 @@
 """Calls that wait for somebody: results of client tools, answers to questions, decisions of a person."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from litestar import Response, Router, get, post
@@ -10,15 +11,17 @@ from holdfast.accounts.record import Audit
 from holdfast.api.bodies import JsonRequest, checked_json
 from holdfast.api.commands import command
 from holdfast.api.problems import Problem, not_found
-from holdfast.api.services import By, InPath, With, needs, own_chat
+from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.api.shown import moved
-from holdfast.chats.commands import CallResult, Decide, SubmitResults
+from holdfast.chats.commands import CallResult, Command, Decide, Notify, SubmitResults
 from holdfast.chats.hindsight import said_later
+from holdfast.chats.view import Call
 from holdfast.core.calls import Scope, Verdict
 from holdfast.core.chats import Chat
 from holdfast.core.ids import CallId, is_call_id
 from holdfast.core.shapes import Border, Json, Record
 from holdfast.store import calls
+from holdfast.store.interface import Applied
 
 CallIdIn = Annotated[str, Meta(max_length=40)]
 
@@ -54,7 +57,8 @@ async def submit_results(
     request: JsonRequest, chat_id: InPath, data: JSONBody[ToolResults], services: With, caller: By
 ) -> Response[Chat]:
     """Answer client tools, questions and plans; some or all of them. One that is answered already: 409."""
-    chat = await own_chat(services, caller, chat_id)
+    call_ids = [CallId(result.call_id) for result in data.results]
+    chat = await _asking(services, caller, chat_id, call_ids)
     may_answer(caller)
     results = tuple(
         CallResult(
@@ -64,14 +68,7 @@ async def submit_results(
         )
         for number, result in enumerate(data.results)
     )
-    return await command(
-        services,
-        caller,
-        request,
-        chat.id,
-        SubmitResults(results=results),
-        answer=lambda applied: (202, moved(chat, applied)),
-    )
+    return await _answer(services, caller, request, chat, SubmitResults(results=results), call_ids)
 
 
 @post("/chats/{chat_id:str}/calls/{call_id:str}/decision", guards=[needs("chats:write")], status_code=202)
@@ -83,8 +80,9 @@ async def decide_call(
     services: With,
     caller: By,
 ) -> Response[Chat]:
-    """Approve or deny a call; or say of one whose outcome is unknown: run it again, it was done, skip it."""
-    chat = await own_chat(services, caller, chat_id)
+    """Approve or deny a call, or a plan; or say of one whose outcome is unknown: run it again, it was done,
+    skip it."""
+    chat = await _asking(services, caller, chat_id, [CallId(call_id)])
     may_answer(caller)
     if not is_call_id(call_id):
         raise not_found("call")
@@ -97,11 +95,8 @@ async def decide_call(
         output=checked_json("output", data.output),
     )
     known = await services.store.read(calls.call(chat.id, decide.call_id))
-    # The model may have been told already that nobody knows: then it is told this too.
-    wanted = (None if known is None else said_later(known.call, decide)) or decide
-    answer = await command(
-        services, caller, request, chat.id, wanted, answer=lambda applied: (202, moved(chat, applied))
-    )
+    wanted = decide if known is None else _meant(known.call, decide)
+    answer = await _answer(services, caller, request, chat, wanted, [decide.call_id])
     if known is not None and data.scope == "chat" and data.decision in ("approve", "deny"):
         audit = Audit(services.store, services.clock, services.ids)
         action = f"approval.{data.decision}"
@@ -123,6 +118,57 @@ async def read_call(chat_id: InPath, call_id: InPath, services: With, caller: By
         output=call.output if full is None else full,
         truncated=call.truncated and full is None,
     )
+
+
+async def _asking(services: Services, caller: By, chat_id: str, call_ids: Sequence[CallId]) -> Chat:
+    """The chat whose calls these are: the one that is named, or the sub-agent whose calls it shows."""
+    chat = await own_chat(services, caller, chat_id)
+    shown = () if chat.action is None else chat.action.calls
+    askers = {call.chat_id for call in shown if call.call_id in call_ids}
+    return chat if askers <= {chat.id} or len(askers) > 1 else await own_chat(services, caller, askers.pop())
+
+
+def _meant(call: Call, decide: Decide) -> Decide | SubmitResults | Notify:
+    match call.waits_for, decide.verdict:
+        case "plan", "approve":
+            accepted: Json = {"accepted": True}
+        case "plan", "deny":
+            accepted = {"accepted": False, "remarks": decide.note or ""}
+        case _:
+            # The model may have been told already that nobody knows: then it is told this too.
+            return said_later(call, decide) or decide
+    return SubmitResults(results=(CallResult(call_id=call.call_id, output=accepted),))
+
+
+async def _answer(
+    services: Services,
+    caller: By,
+    request: JsonRequest,
+    chat: Chat,
+    wanted: Command,
+    call_ids: Sequence[CallId],
+) -> Response[Chat]:
+    def answer(applied: Applied) -> tuple[int, object]:
+        if isinstance(wanted, Notify) and applied.change.is_empty:
+            said = _answered_already(call_ids[0])
+            return said.status, said.body
+        return 202, moved(chat, applied)
+
+    try:
+        return await command(services, caller, request, chat.id, wanted, answer=answer)
+    except Problem as problem:
+        if problem.body.code != "wrong_state":
+            raise
+        # The chat may have gone on because somebody was quicker: then it says so.
+        for call_id in call_ids:
+            known = await services.store.read(calls.call(chat.id, call_id))
+            if known is not None and known.call.state != "waiting":
+                raise _answered_already(call_id) from None
+        raise
+
+
+def _answered_already(call_id: CallId) -> Problem:
+    return Problem("already_answered", f"Call {call_id} has been answered already.")
 
 
 def may_answer(caller: By) -> None:

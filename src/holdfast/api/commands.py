@@ -51,6 +51,11 @@ async def write(
     return answered(await services.store.write_once(query, once), answer)
 
 
+async def remove(services: Services, caller: Caller, request: JsonRequest, query: Query[Any]) -> None:
+    """Nothing is said of it but that it is gone: also to who asks again under the same key."""
+    await write(services, caller, request, query, answer=lambda _: (204, None))
+
+
 def answered(outcome: T | Refusal | Replayed, answer: Answer[T]) -> Response[Any]:
     match outcome:
         case Refusal():
@@ -81,13 +86,14 @@ async def repeated(request: Request[Any, Any, Any]) -> Response[Any] | None:
             return None
 
 
-async def once_of(caller: Caller, request: Request[Any, Any, Any], answer: Answer[T]) -> OnceOf[T] | None:
-    """The key of a request; None: it has none, and happens as often as it is sent."""
-    key = request.headers.get(KEY_HEADER)
+async def once_of(
+    caller: Caller, request: Request[Any, Any, Any], answer: Answer[T], *, fingerprint: str | None = None
+) -> OnceOf[T] | None:
+    """The key of a request; None: it has none, and happens as often as it is sent. What it asks for is told
+    by its body, or by `fingerprint` where that is not all in memory."""
+    key = key_of(request)
     if key is None:
         return None
-    if _KEY.fullmatch(key) is None:
-        raise Problem("invalid_input", f"{KEY_HEADER} is 1 to 255 visible ASCII characters.")
 
     def respond(done: T) -> tuple[int, bytes]:
         status, body = answer(done)
@@ -98,9 +104,16 @@ async def once_of(caller: Caller, request: Request[Any, Any, Any], answer: Answe
         method=request.method,
         path=request.scope["path"],
         key=key,
-        fingerprint=hashlib.sha256(await request.body()).hexdigest(),
+        fingerprint=fingerprint or hashlib.sha256(await request.body()).hexdigest(),
         respond=respond,
     )
+
+
+def key_of(request: Request[Any, Any, Any]) -> str | None:
+    key = request.headers.get(KEY_HEADER)
+    if key is not None and _KEY.fullmatch(key) is None:
+        raise Problem("invalid_input", f"{KEY_HEADER} is 1 to 255 visible ASCII characters.")
+    return key
 
 
 def json_response(status: int, body: bytes) -> Response[Any]:

@@ -1,5 +1,6 @@
 """Files for messages: uploaded as a form, served back as a download that no browser opens by itself."""
 
+import hashlib
 from collections.abc import AsyncGenerator
 from datetime import datetime
 from typing import Any, cast
@@ -14,6 +15,7 @@ from multipart import (  # pyright: ignore[reportMissingTypeStubs]
 )
 
 from holdfast.api.bodies import JsonRequest
+from holdfast.api.commands import answered, key_of, once_of
 from holdfast.api.problems import Problem, invalid, not_found
 from holdfast.api.services import By, InPath, Services, With, needs
 from holdfast.core.files import StoredFile
@@ -21,6 +23,7 @@ from holdfast.core.ids import FileId, is_uuid7
 from holdfast.core.shapes import Record
 from holdfast.files.kept import Incoming
 from holdfast.files.media import disposition
+from holdfast.store import keys
 
 FIELD = "file"
 # A browser may send the names of other fields along.
@@ -38,23 +41,34 @@ class FileShown(Record, frozen=True, kw_only=True):
     created_at: datetime
 
 
-async def _without_key(_: Request[Any, Any, Any]) -> None:
-    """An idempotency key would have the whole body read into memory; to upload twice does no harm."""
+async def _key_comes_later(request: Request[Any, Any, Any]) -> None:
+    """To look for an earlier answer now would have the whole body read into memory."""
+    key_of(request)
 
 
 @post(
     "/files",
     guards=[needs("chats:write")],
     status_code=201,
-    before_request=_without_key,
+    before_request=_key_comes_later,
     request_max_body_size=None,
 )
-async def upload_file(request: JsonRequest, services: With, caller: By) -> FileShown:
+async def upload_file(request: JsonRequest, services: With, caller: By) -> Response[FileShown]:
     """Upload one file (multipart/form-data, in the field `file`) for messages to name: png, jpeg, gif, webp,
     pdf or text. One that no chat uses is removed after a day."""
+
+    def answer(kept: StoredFile) -> tuple[int, object]:
+        return 201, _shown(kept)
+
     async with services.files.incoming() as incoming:
         name = await _receive(request, incoming)
-        return _shown(await services.files.keep(incoming, caller.user.id, name))
+        # Not of the whole form: its boundary is another one each time.
+        fingerprint = hashlib.sha256(f"{incoming.hash} {name}".encode(errors="replace")).hexdigest()
+        once = await once_of(caller, request, answer, fingerprint=fingerprint)
+        earlier = None if once is None else await services.store.read(keys.stored(once))
+        if earlier is not None:
+            return answered(earlier, answer)
+        return answered(await services.files.keep_once(incoming, caller.user.id, name, once), answer)
 
 
 @get("/files/{file_id:str}", guards=[needs("chats:read")], media_type="application/octet-stream")

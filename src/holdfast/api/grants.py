@@ -3,6 +3,8 @@
 from litestar import Router, delete, get
 
 from holdfast.accounts.record import Audit
+from holdfast.api.bodies import JsonRequest
+from holdfast.api.commands import remove
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, With, needs
@@ -22,7 +24,7 @@ async def list_grants(services: With, caller: By, limit: Limit = 50, cursor: Cur
 
 
 @delete("/grants/{grant_id:str}", guards=[needs("chats:write")], status_code=204)
-async def revoke_grant(grant_id: InPath, services: With, caller: By) -> None:
+async def revoke_grant(request: JsonRequest, grant_id: InPath, services: With, caller: By) -> None:
     """Take it back: from the next call on the chat reads nothing there."""
     found = (
         await services.store.read(grants.grant(GrantId(grant_id), caller.user.id))
@@ -34,7 +36,8 @@ async def revoke_grant(grant_id: InPath, services: With, caller: By) -> None:
     entry = Audit(services.store, services.clock, services.ids).entry(
         caller, "grant.revoke", f"grant:{found.id}", path=found.path, chat_id=found.chat_id
     )
-    await services.store.write(audit.audited(grants.delete(found.id, caller.user.id), entry))
+    revoke = audit.audited(grants.delete(found.id, caller.user.id), entry)
+    await remove(services, caller, request, revoke)
 
 
 router = Router("/", route_handlers=[list_grants, revoke_grant], tags=["grants"])

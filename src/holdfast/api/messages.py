@@ -60,8 +60,7 @@ async def list_messages(
     """The history, ascending: from the start, after a message, or the last ones before one."""
     chat = await own_chat(services, caller, chat_id)
     if cursor is not None:
-        if after is not None or before is not None:
-            raise invalid("cursor", "it already says where to go on; leave after and before out")
+        # It has all that was said of places when the first page was asked for.
         after, before = _places(cursor)
     for name, value in (("after", after), ("before", before)):
         if value is not None and not is_uuid7(value):

@@ -10,7 +10,8 @@ from holdfast.core.shapes import Record
 
 T = TypeVar("T")
 
-Limit = Annotated[int, QueryParameter(ge=1, le=200, description="How many at most.")]
+MOST_LISTED = 200
+Limit = Annotated[int, QueryParameter(ge=1, le=MOST_LISTED, description="How many at most.")]
 Cursor = Annotated[str | None, QueryParameter(max_length=500, description="The last page's `next_cursor`.")]
 
 

@@ -2,6 +2,7 @@
 500 that says nothing but where to look; its traceback is in the log alone."""
 
 import math
+import re
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -42,6 +43,12 @@ STATUS: dict[str, int] = {
 }
 # What the framework says when a client goes before its body has come: nobody's fault here.
 _DISCONNECTED = "client disconnected prematurely"
+# How msgspec says that an object has too few fields or too many.
+_NAMES_FIELD = re.compile(r"Object (?:missing required|contains unknown) field `(.*)`", re.DOTALL)
+# Of names that a caller made up.
+MOST_SHOWN = 300
+# Where what is wrong with a body as a whole is.
+_BODY = "body"
 # Codes of errors that callers cannot tell apart.
 _ALIASES = {
     "store_full": "try_again",
@@ -189,16 +196,21 @@ def _first(error: ValidationException) -> str:
 
 def _field_errors(error: ValidationException) -> tuple[FieldError, ...]:
     found = cast(list[dict[str, Any]], error.extra if isinstance(error.extra, list) else [])
-    return tuple(
-        FieldError(field=str(item.get("key", "")), message=str(item.get("message", ""))) for item in found
-    )
+    return tuple(_field_error(str(item.get("key", "")), str(item.get("message", ""))) for item in found)
+
+
+def _field_error(key: str, message: str) -> FieldError:
+    if key == "data":
+        # What handlers call the body, and the framework says nothing of but that it is not there.
+        return FieldError(field=_BODY, message="a JSON object is needed")
+    return FieldError(field=key, message=message)
 
 
 def of_decoding(error: msgspec.DecodeError) -> Problem:
-    """msgspec says "Expected `str`, got `int` - at `$.content[0].text`": the path becomes the field."""
-    text = str(error)
-    message, _, place = text.partition(" - at `")
-    field = place.rstrip("`").removeprefix("$").lstrip(".").replace("[", ".").replace("]", "")
-    if not field:
-        return Problem("invalid_input", message)
-    return invalid(field, message)
+    """msgspec says "Expected `str`, got `int` - at `$.content[0].text`": the path becomes the field, down to
+    the one that is missing or too many."""
+    message, _, place = str(error).partition(" - at `")
+    path = place.rstrip("`").removeprefix("$").lstrip(".").replace("[", ".").replace("]", "")
+    named = _NAMES_FIELD.fullmatch(message)
+    field = ".".join(part for part in (path, named[1] if named else "") if part)
+    return invalid(field[:MOST_SHOWN] or _BODY, message[:MOST_SHOWN])

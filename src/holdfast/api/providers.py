@@ -83,7 +83,7 @@ async def list_providers(
             kind=provider.kind,
             base_url=provider.base_url,
             api=provider.api,
-            has_key=provider.api_key is not None,
+            has_key=services.providers.has_key(provider),
             enabled=provider.enabled,
             origin=origins.provider_origins.get(provider.name, "configuration"),
         )
@@ -106,7 +106,7 @@ async def put_provider(
         kind=stored.kind,
         base_url=stored.base_url,
         api=stored.api,
-        has_key=data.api_key is not None or (used is not None and used.api_key is not None),
+        has_key=used is not None and services.providers.has_key(used),
         enabled=stored.enabled,
         origin="database",
     )

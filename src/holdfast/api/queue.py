@@ -85,7 +85,9 @@ async def change_queued(
             case None:
                 return 200, None
             case changed:
-                return 200, queue_item(applied, changed, with_token=data.held is True)
+                # For who takes the hold, and for who has it.
+                holder = data.held is True or changed.hold_token == data.hold_token
+                return 200, queue_item(applied, changed, with_token=holder)
 
     return await command(services, caller, request, chat.id, *commands, answer=answer)
 

@@ -3,16 +3,18 @@
 import re
 from typing import Any
 
-from litestar import Router, get, patch, post
+from litestar import Response, Router, get, patch, post
 from litestar.params import JSONBody
 
 from holdfast.accounts.record import Audit
-from holdfast.api.bodies import checked_json
+from holdfast.api.bodies import JsonRequest, checked_json
+from holdfast.api.commands import write
 from holdfast.api.problems import Problem, invalid
 from holdfast.api.services import By, Services, With, needs
 from holdfast.core.shapes import Json, Record
 from holdfast.store import preferences
 from holdfast.store.audit import audited
+from holdfast.store.query import joined
 
 _KEY = re.compile(r"[a-z][a-z0-9_.]{0,99}")
 MAX_VALUE_BYTES = 64 * 1024
@@ -38,23 +40,35 @@ async def read_settings(services: With, caller: By) -> SettingsShown:
     user, server = await services.store.read(
         preferences.preferences(caller.user.id), preferences.preferences(None)
     )
-    return SettingsShown(user=user, server=server, demo=services.providers.setup.is_demo)
+    return _shown(services, user, server)
 
 
 @patch("/settings", guards=[needs("chats:write")])
-async def change_settings(data: JSONBody[dict[str, Any]], services: With, caller: By) -> SettingsShown:
-    """Set the caller's own; null takes a choice back."""
-    await services.store.write(preferences.choose(caller.user.id, _checked(data), most=MAX_KEYS))
-    return await read_settings.fn(services=services, caller=caller)
+async def change_settings(
+    request: JsonRequest, data: JSONBody[dict[str, Any]], services: With, caller: By
+) -> Response[SettingsShown]:
+    """Set the caller's own, all or none; null takes a choice back."""
+    change = joined(
+        preferences.choose(caller.user.id, _checked(data), most=MAX_KEYS),
+        preferences.preferences(None),
+        read=lambda user, server: _shown(services, user, server),
+    )
+    return await write(services, caller, request, change, answer=lambda shown: (200, shown))
 
 
 @patch("/settings/server", guards=[needs("admin")])
-async def change_server_settings(data: JSONBody[dict[str, Any]], services: With, caller: By) -> SettingsShown:
+async def change_server_settings(
+    request: JsonRequest, data: JSONBody[dict[str, Any]], services: With, caller: By
+) -> Response[SettingsShown]:
     """Set what holds for everybody."""
     choose = preferences.choose(None, _checked(data), most=MAX_KEYS)
     entry = _audit(services).entry(caller, "settings.change", keys=" ".join(data))
-    await services.store.write(audited(choose, entry))
-    return await read_settings.fn(services=services, caller=caller)
+    change = joined(
+        audited(choose, entry),
+        preferences.preferences(caller.user.id),
+        read=lambda server, user: _shown(services, user, server),
+    )
+    return await write(services, caller, request, change, answer=lambda shown: (200, shown))
 
 
 @post("/settings/reload", guards=[needs("admin")], status_code=200)
@@ -63,6 +77,10 @@ async def reload_configuration(services: With, caller: By) -> Reloaded:
     waiting = await services.reload()
     await _audit(services).done(caller, "settings.reload")
     return Reloaded(needs_restart=waiting)
+
+
+def _shown(services: Services, user: dict[str, Json], server: dict[str, Json]) -> SettingsShown:
+    return SettingsShown(user=user, server=server, demo=services.providers.setup.is_demo)
 
 
 def _audit(services: Services) -> Audit:

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from holdfast.accounts.access import Caller
 from holdfast.api.checks import find_workspace
-from holdfast.api.pages import Page
+from holdfast.api.pages import MOST_LISTED, Cursor, Limit, Page, page_of
 from holdfast.api.problems import not_found
 from holdfast.api.services import By, InPath, Services, With, needs
 from holdfast.core.runs import Language
@@ -53,12 +53,17 @@ class WorkflowShown(WorkflowListed, frozen=True, kw_only=True):
 
 @get("/workflows", guards=[needs("chats:read")])
 async def list_workflows(
-    services: With, caller: By, workspace_id: WorkspaceWanted = None
+    services: With,
+    caller: By,
+    workspace_id: WorkspaceWanted = None,
+    limit: Limit = MOST_LISTED,
+    cursor: Cursor = None,
 ) -> Page[WorkflowListed]:
     """All of them, by name; files that cannot be run with what is wrong with them."""
     found = await _listed(services, caller, workspace_id)
     paths = _paths(found)
-    return Page(items=tuple(_shown(workflow, paths) for workflow in found))
+    shown = [_shown(workflow, paths) for workflow in found]
+    return page_of(shown, limit, cursor, lambda workflow: f"{workflow.source}:{workflow.path}")
 
 
 @get("/workflows/{name:str}", guards=[needs("chats:read")])

@@ -7,10 +7,11 @@ from litestar.params import JSONBody, QueryParameter
 from msgspec import Meta
 
 from holdfast.api.bodies import JsonRequest
-from holdfast.api.commands import write
+from holdfast.api.commands import remove, write
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, Services, With, needs
+from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.core.ids import WorkspaceId, is_uuid7
 from holdfast.core.shapes import Border, Record
 from holdfast.core.workspaces import Workspace, WorkspaceKind
@@ -41,6 +42,8 @@ class WorkspaceDiff(Record, frozen=True, kw_only=True):
 
     diff: str
     truncated: bool
+    # Whether the directory is the top of a git repository: without one nothing is known of changes.
+    git: bool
 
 
 @get("/workspaces", guards=[needs("chats:read")])
@@ -63,7 +66,10 @@ async def create_workspace(
     request: JsonRequest, data: JSONBody[CreateWorkspace], services: With, caller: By
 ) -> Response[WorkspaceShown]:
     """A directory that is there already, below one of `workspaces.roots`."""
-    path = await blocking(lambda: services.workspaces.roots.allow(data.path))
+    try:
+        path = await blocking(lambda: services.workspaces.roots.allow(data.path))
+    except InvalidInput as error:
+        raise invalid("path", error.text) from None
     now = services.clock.now()
     new = Workspace(
         id=WorkspaceId(services.ids.uuid7(now)),
@@ -82,10 +88,10 @@ async def read_workspace(workspace_id: InPath, services: With, caller: By) -> Wo
 
 
 @delete("/workspaces/{workspace_id:str}", guards=[needs("chats:write")], status_code=204)
-async def delete_workspace(workspace_id: InPath, services: With, caller: By) -> None:
+async def delete_workspace(request: JsonRequest, workspace_id: InPath, services: With, caller: By) -> None:
     """Forget it; its files stay where they are."""
     found = await own_workspace(services, caller, workspace_id)
-    await services.store.write(workspaces.delete(found.id, caller.user.id))
+    await remove(services, caller, request, workspaces.delete(found.id, caller.user.id))
 
 
 @get("/workspaces/{workspace_id:str}/files", guards=[needs("chats:read")])
@@ -107,8 +113,11 @@ async def look_up_files(
 async def workspace_diff(workspace_id: InPath, services: With, caller: By) -> WorkspaceDiff:
     """What was changed since the last commit, new files included."""
     found = await own_workspace(services, caller, workspace_id)
-    difference = await diff_workspace(services.workspaces.root(found), services.workspaces.roots.allowed)
-    return WorkspaceDiff(diff=difference.text, truncated=difference.truncated)
+    try:
+        difference = await diff_workspace(services.workspaces.root(found), services.workspaces.roots.allowed)
+    except NotFound:
+        return WorkspaceDiff(diff="", truncated=False, git=False)
+    return WorkspaceDiff(diff=difference.text, truncated=difference.truncated, git=True)
 
 
 async def own_workspace(services: Services, caller: By, workspace_id: str) -> Workspace:

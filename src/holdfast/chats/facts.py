@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from msgspec import field
 
 from holdfast.chats.commands import (
+    Acquire,
     Archive,
     BeginAttempt,
     Command,
     CommitStep,
+    Create,
     Decide,
     Delete,
     DeliveryKey,
@@ -148,6 +150,16 @@ def may_need_facts(commands: Sequence[Command]) -> bool:
         elif type(command) not in _PLAIN:
             return True
     return False
+
+
+def founds_alone(commands: Sequence[Command]) -> bool:
+    """Whether a worker makes a chat for itself, below nobody: then there is nothing to look at, and whoever
+    made the same chat before is met by the guard."""
+    match tuple(commands):
+        case (Create(parent_id=None), Acquire(), *rest):
+            return not may_need_facts(rest)
+        case _:
+            return False
 
 
 _PLAIN = frozenset(

@@ -1,5 +1,6 @@
-"""`holdfast chat` and `holdfast attach`: talk with an agent on a terminal."""
+"""`holdfast chat` and `holdfast attach`: talk with an agent on a terminal; in a pipe, line by line."""
 
+import signal
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,10 +26,15 @@ def chat(
     workspace: WorkspaceName = None,
     url: Url = None,
 ) -> None:
-    """Talk with an agent, in a new chat or an old one. /help lists the commands; leaving stops nothing."""
+    """Talk with an agent, in a new chat or an old one. /help lists the commands; leaving stops nothing.
+    In a pipe every line of standard input is a message, and what the agent says goes to standard output."""
     if word is not None and last:
         raise WrongUsage("Give a chat or --last, not both.")
-    _converse(url, "last" if last else word, model, workspace)
+    word = "last" if last else word
+    if _on_terminal():
+        _converse(url, word, model, workspace)
+    else:
+        raise typer.Exit(with_server(url, lambda client: _by_line(client, word, model, workspace)))
 
 
 def attach(chat: ChatWord, url: Url = None) -> None:
@@ -36,11 +42,39 @@ def attach(chat: ChatWord, url: Url = None) -> None:
     _converse(url, chat, None, None)
 
 
-def _converse(url: str | None, word: str | None, model: str | None, workspace: str | None) -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise WrongUsage(
-            "This needs a terminal. In pipes use `holdfast run`, `holdfast send` and `holdfast logs -f`."
+def _on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+async def _by_line(client: "Client", word: str | None, model: str | None, workspace: str | None) -> int:
+    """One turn after the other, until the input ends or a turn does not come to a good end."""
+    from holdfast.cli.outputs import PlainText
+    from holdfast.cli.run import Errand, one_turn
+
+    while line := _next_line():
+        if not line.strip():
+            continue
+        turned = await one_turn(
+            client, Errand(line.rstrip("\n"), word, model, workspace), PlainText(sys.stdout)
         )
+        if turned.code:
+            return turned.code
+        word = turned.chat_id
+    return 0
+
+
+def _next_line() -> str:
+    """Nothing is under way while it is waited for, so this may block; Ctrl-C ends it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return sys.stdin.readline()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _converse(url: str | None, word: str | None, model: str | None, workspace: str | None) -> None:
+    if not _on_terminal():
+        raise WrongUsage("This needs a terminal. In pipes use `holdfast send` and `holdfast logs -f`.")
 
     async def talk(client: "Client") -> int:
         from holdfast.cli.chosen import find_chat

@@ -1,6 +1,8 @@
 """`holdfast export`: a chat as one file."""
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
@@ -44,13 +46,25 @@ def export(
             raise WrongUsage("An export is for a file: give one with -o, or send the output somewhere.")
         with_server(url, lambda client: export_to(client, sys.stdout.buffer))
         return
+    try:
+        with _written(to.resolve()) as file:
+            with_server(url, lambda client: export_to(client, file))
+    except OSError as error:
+        raise InvalidInput(f"{to} cannot be written ({error.strerror}).") from None
+    print(f"Wrote {to}.")
+
+
+@contextmanager
+def _written(to: Path) -> Generator[BinaryIO]:
+    """The file, whole or not at all. A device or a pipe is written to as it is: it is nothing to replace."""
+    if to.exists() and not to.is_file():
+        with to.open("wb") as file:
+            yield file
+        return
     unfinished = to.with_name(f".{to.name}.unfinished")
     try:
         with unfinished.open("wb") as file:
-            with_server(url, lambda client: export_to(client, file))
+            yield file
         unfinished.replace(to)
-    except OSError as error:
-        raise InvalidInput(f"{to} cannot be written ({error.strerror}).") from None
     finally:
         unfinished.unlink(missing_ok=True)
-    print(f"Wrote {to}.")

@@ -60,15 +60,16 @@ async def _history(client: "Client", chat_id: "ChatId", tail: int | None, as_jso
 
 async def _follow(client: "Client", chat_id: "ChatId", tail: int | None, as_json: bool) -> None:
     from holdfast.cli.events import PartEvent
+    from holdfast.cli.lines import JsonLines
     from holdfast.cli.transcript import Transcript
     from holdfast.cli.watching import watch
 
-    transcript, printer = Transcript(), Printer()
+    transcript, printer, lines = Transcript(), Printer(), JsonLines()
     async with aclosing(watch(client, chat_id, tail=tail)) as feed:
         async for seen in feed:
             if as_json:
                 if seen.received is not None:
-                    print(seen.received.line(), flush=True)
+                    lines.received(seen.received)
             elif seen.event is not None and not isinstance(seen.event, PartEvent):
                 # Whole messages, not pieces: lines that another program may read.
                 printer.print(transcript.apply(seen.event))

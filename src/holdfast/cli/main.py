@@ -46,6 +46,8 @@ app = typer.Typer(
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
+    # Plain text: it reads well in pipes too, and fits more on a line than boxes do.
+    rich_markup_mode=None,
 )
 for command in (
     serve.serve,

@@ -5,6 +5,7 @@ from typing import Protocol, TextIO
 
 from holdfast.cli.entries import Entry, Prose, Withdrawn
 from holdfast.cli.events import Received
+from holdfast.cli.lines import JsonLines
 from holdfast.cli.neutral import neutral
 from holdfast.cli.transcript import Transcript
 
@@ -17,20 +18,9 @@ class Output(Protocol):
     def end(self) -> None: ...
 
 
-class JsonLines:
-    """One event a line, as the feed has it."""
-
+class TurnAsJson(JsonLines):
     def __init__(self) -> None:
         self.transcript = Transcript()
-
-    def received(self, received: Received) -> None:
-        print(received.line(), flush=True)
-
-    def show(self, entries: list[Entry]) -> None:
-        pass
-
-    def end(self) -> None:
-        pass
 
 
 class PlainText:

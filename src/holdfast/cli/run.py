@@ -48,14 +48,14 @@ def run(
     interrupts the turn, a second one leaves at once)."""
     text = sys.stdin.read() if prompt == "-" else prompt
     errand = Errand(text, chat, model, workspace)
-    raise typer.Exit(with_server(url, lambda client: one_turn(client, errand, _output(as_json))))
+    raise typer.Exit(with_server(url, lambda client: one_turn(client, errand, _output(as_json))).code)
 
 
 def _output(as_json: bool) -> "Output":
     from holdfast.cli import outputs
 
     if as_json:
-        return outputs.JsonLines()
+        return outputs.TurnAsJson()
     if not sys.stdout.isatty():
         return outputs.PlainText(sys.stdout)
     from holdfast.cli.terminal.follow import Followed
@@ -63,7 +63,15 @@ def _output(as_json: bool) -> "Output":
     return Followed(sys.stdout)
 
 
-async def one_turn(client: "Client", errand: Errand, output: "Output") -> int:
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """How a turn ended, as an exit code, and in which chat; None: before there was one."""
+
+    code: int
+    chat_id: "ChatId | None"
+
+
+async def one_turn(client: "Client", errand: Errand, output: "Output") -> Turned:
     from holdfast.cli.ctrl_c import CtrlC
 
     begun: asyncio.Future[ChatId] = asyncio.get_running_loop().create_future()
@@ -74,10 +82,10 @@ async def one_turn(client: "Client", errand: Errand, output: "Output") -> int:
         except asyncio.CancelledError:
             if not ctrl_c.pressed:
                 raise
-            return INTERRUPTED
+            return Turned(INTERRUPTED, None)
         finally:
             output.end()
-    return INTERRUPTED if ctrl_c.pressed else _tell(chat_id, end)
+    return Turned(INTERRUPTED if ctrl_c.pressed else _tell(chat_id, end), chat_id)
 
 
 async def _follow(

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.cli.events import Event, MessageEvent, QueueEvent
+from holdfast.cli.events import CaughtUp, Event, MessageEvent, QueueEvent, StatusEvent
 from holdfast.cli.transcript import Transcript
 from holdfast.cli.wording import waits_for
+from holdfast.core.calls import Action
+from holdfast.core.chats import Chat
 from holdfast.core.failures import Failure
 from holdfast.core.ids import MessageId, QueueItemId
 from holdfast.core.spans import Span
@@ -29,6 +31,8 @@ class OwnTurn:
         self._message_id: MessageId | None = None
         self._item_id: QueueItemId | None = None
         self._number: int | None = None
+        # How it ended, until what became of the chat is told too.
+        self._ended: End | None = None
 
     @property
     def begun(self) -> bool:
@@ -43,11 +47,14 @@ class OwnTurn:
             return None
         if isinstance(event, MessageEvent) and not self.begun and self._is_mine(event):
             self._number = event.message.turn
-        if after.caught_up and after.action is not None and after.action.calls:
-            return End("needs_you", what=waits_for(after.action))
+        if self._ended is not None:
+            return self._ended if _is_last(event, self._ended) else None
         match event:
+            case Action() | CaughtUp() if after.caught_up and after.action is not None and after.action.calls:
+                return End("needs_you", what=waits_for(after.action))
             case Span():
-                return self._end(event)
+                self._ended = self._end(event)
+                return None
             case QueueEvent() if self._item_id is not None and not self.begun:
                 waits = any(item.id == self._item_id for item in event.items)
                 return None if waits else End("failed", _REMOVED)
@@ -74,3 +81,19 @@ class OwnTurn:
                 return End("interrupted")
             case _:
                 return End("finished")
+
+
+def _is_last(event: Event, ended: End) -> bool:
+    """Whether nothing more is told of a turn that ended so: first comes how it ended, then what the chat is
+    now, and why."""
+    match event:
+        case CaughtUp():
+            return True
+        case Failure():
+            return ended.how == "failed"
+        case StatusEvent():
+            return ended.how != "failed"
+        case Chat(status="running" | "interrupting"):
+            return True  # the next one has begun
+        case _:
+            return False

@@ -254,7 +254,7 @@ MEANINGS: dict[str, str] = {
     "providers.kind": "Which interface it speaks; not needed when the table has the name of a kind.",
     "providers.base_url": "Where it is. `openai` and those alike with `/v1`, `anthropic` without. Default: "
     "the kind's own address.",
-    "providers.api": "`responses` is opt-in where a provider has both.",
+    "providers.api": "The wire format. `responses` is for later: today every provider is called with `chat`.",
     "providers.api_key": 'The key: `"env:NAME"`, `"file:PATH"`, the key itself, or `"none"` for a server '
     "that wants none. Default: the kind's usual variable.",
     "providers.enabled": "Whether its models may be called.",

@@ -15,6 +15,8 @@ Scope = Literal["once", "chat"]
 WAIT_FOR_CHILDREN = frozenset({"wait_agents", "run_workflow"})
 # Tools that start sub-agents, and where their output names the one they started.
 STARTS_AGENTS = {"spawn_agent": "agent_id", "spawn_subagent": "chat_id"}
+# The tool that an agent of a workflow answers with when its answer must have a shape.
+STRUCTURED_OUTPUT = "structured_output"
 # Tools whose output is a file part, which the person is shown beside the result.
 SHOW_FILES = frozenset({"attach_file"})
 # Tools whose results hand over the ends of chats below: while one of them runs, no notice does.

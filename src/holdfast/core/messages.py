@@ -1,5 +1,6 @@
 """Messages: the committed entries of a history, and the queue items that wait to become one."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
@@ -31,6 +32,36 @@ class Message(Record, frozen=True, kw_only=True):
     queue_item_id: QueueItemId | None = None
     created_by: UserId | None = None
     created_at: datetime
+
+
+class HistoryEntry(Record, frozen=True, kw_only=True):
+    """Of a message that a model is shown, what it is shown and what a worker goes by. Long histories are read
+    as these, and nothing of them that is not needed."""
+
+    turn: int
+    role: Role
+    parts: Parts
+    # A summary that stands for everything before it.
+    boundary: bool = False
+    interrupted: bool = False
+    model: str | None = None
+    usage: Usage | None = None
+
+
+def entries_of(messages: Iterable[Message]) -> list[HistoryEntry]:
+    return [
+        HistoryEntry(
+            turn=message.turn,
+            role=message.role,
+            parts=message.parts,
+            boundary=message.compaction and message.visibility == "model",
+            interrupted=message.interrupted,
+            model=message.model,
+            usage=message.usage,
+        )
+        for message in messages
+        if not message.removed and message.visibility != "user"
+    ]
 
 
 class QueueItem(Record, frozen=True, kw_only=True):

@@ -54,6 +54,8 @@ class CallShown(Record, frozen=True, kw_only=True):
     label: str | None
     phase: str | None
     status: CallStatus
+    # The agent, or one that it started, waits for a person.
+    needs_you: bool = False
     # Lent by an earlier run, so it cost nothing; then the chat is that run's.
     reused: bool
     chat_id: ChatId | None
@@ -125,6 +127,7 @@ def call_shown(call: RunCall) -> CallShown | None:
         label=call.label,
         phase=call.phase,
         status=call.status,
+        needs_you=call.asks,
         reused=call.reused,
         chat_id=call.chat_id,
         usage=call.usage,

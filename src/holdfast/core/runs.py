@@ -93,6 +93,8 @@ class RunCall(Record, frozen=True, kw_only=True):
     usage: Usage | None = None
     terms: AgentTerms | None = None
     script: PinnedScript | None = None
+    # Not in the journal but so when it was read: its agent, or one below it, waits for a person.
+    asks: bool = False
 
     @property
     def status(self) -> CallStatus:

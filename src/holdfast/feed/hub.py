@@ -199,11 +199,13 @@ class Hub:
                 logger.warning("watched chats not looked at", reason=error.text, code=error.code)
 
     async def _look(self) -> None:
-        rooms, lists, runs = dict(self._rooms), list(self._lists.values()), dict(self._runs)
+        rooms, runs = dict(self._rooms), dict(self._runs)
+        # Those that have a place now; others may have one when the answer is there.
+        lists = [(one, one.place) for one in self._lists.values() if one.place]
         read = joined(
             watched.heads(tuple(rooms)),
             watched_runs.versions(tuple(runs)),
-            *(listed.active_since(one.owner_id, one.place, limit=1) for one in lists if one.place),
+            *(listed.active_since(one.owner_id, place, limit=1) for one, place in lists),
             read=lambda *found: found,
         )
         heads, versions, *active = await self._store.read(read)
@@ -211,7 +213,7 @@ class Hub:
             room.look(heads.get(chat_id))
         for run_id, room in runs.items():
             room.look(versions.get(run_id))
-        for one, places in zip([one for one in lists if one.place], active, strict=True):
+        for (one, _), places in zip(lists, active, strict=True):
             one.look(places)
 
     def _close_empty(self) -> None:

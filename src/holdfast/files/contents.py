@@ -8,13 +8,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
+from holdfast.chats.change import Refusal
 from holdfast.core.files import StoredFile
 from holdfast.store import files
-from holdfast.store.interface import Store
+from holdfast.store.interface import OnceOf, Replayed, Store
+from holdfast.store.query import Query
+
+# The idempotency key that a file came with; and the file, or what was answered under that key before.
+Once = OnceOf[StoredFile]
+Kept = StoredFile | Refusal | Replayed
 
 
 class Contents(Protocol):
-    async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None) -> None:
+    async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None, once: Once | None) -> Kept:
         """Stores the file with what lies at the path, which is taken away. Both or neither: after a crash
         there may be a content that no file has, never the other way round."""
         ...
@@ -35,10 +41,10 @@ class OnDisk:
         # Against a file that comes while the last other one with its content goes. There is one process.
         self._changing = asyncio.Lock()
 
-    async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None) -> None:
+    async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None, once: Once | None) -> Kept:
         async with self._changing:
             await asyncio.to_thread(self._put, path, self._place(new.hash), thumbnail)
-            await self._store.write(files.add(new))
+            return await _write(self._store, files.add(new), once)
 
     async def read(self, content_hash: str) -> bytes | None:
         return await asyncio.to_thread(_read, self._place(content_hash))
@@ -76,9 +82,9 @@ class InDatabase:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None) -> None:
+    async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None, once: Once | None) -> Kept:
         content = await asyncio.to_thread(path.read_bytes)
-        await self._store.write(files.add_with_content(new, content, thumbnail))
+        return await _write(self._store, files.add_with_content(new, content, thumbnail), once)
 
     async def read(self, content_hash: str) -> bytes | None:
         return await self._store.read(files.content(content_hash))
@@ -92,6 +98,10 @@ class InDatabase:
 
 def contents(store: Store, directory: Path) -> Contents:
     return OnDisk(store, directory) if store.engine == "sqlite" else InDatabase(store)
+
+
+async def _write(store: Store, add: Query[StoredFile], once: Once | None) -> Kept:
+    return await store.write(add) if once is None else await store.write_once(add, once)
 
 
 def _small(place: Path) -> Path:

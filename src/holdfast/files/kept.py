@@ -13,7 +13,7 @@ from holdfast.core.errors import InvalidInput, NotFound, TooLarge
 from holdfast.core.files import StoredFile
 from holdfast.core.ids import ChatId, FileId, Ids, UserId
 from holdfast.core.parts import File
-from holdfast.files.contents import contents, scratch
+from holdfast.files.contents import Kept, Once, contents, scratch
 from holdfast.files.media import ACCEPTED, HEAD_BYTES, PICTURES, TEXT, is_text, safe_name, type_by_head
 from holdfast.files.thumbnails import Thumbnails
 from holdfast.store import files
@@ -72,6 +72,12 @@ class Files:
 
     async def keep(self, incoming: Incoming, owner_id: UserId, name: str) -> StoredFile:
         """InvalidInput says why it is no file for a chat."""
+        kept = await self.keep_once(incoming, owner_id, name, None)
+        assert isinstance(kept, StoredFile), "without a key there is no earlier answer"
+        return kept
+
+    async def keep_once(self, incoming: Incoming, owner_id: UserId, name: str, once: Once | None) -> Kept:
+        """The same under an idempotency key, if there is one: then maybe what was answered before."""
         if not incoming.size:
             raise InvalidInput("The file is empty.")
         media_type = await asyncio.to_thread(_media_type, incoming.path)
@@ -86,8 +92,7 @@ class Files:
             hash=incoming.hash,
             created_at=now,
         )
-        await self._contents.keep(new, incoming.path, thumbnail)
-        return new
+        return await self._contents.keep(new, incoming.path, thumbnail, once)
 
     async def find(self, file_id: FileId, owner_id: UserId) -> StoredFile | None:
         return await self._store.read(files.file(file_id, owner_id))

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from holdfast.chats.synthetic import UNANSWERED, unanswered
 from holdfast.core.ids import CallId
-from holdfast.core.messages import Message
-from holdfast.core.parts import File, Notice, Part, Reasoning, Source, Text, ToolCall, ToolResult
+from holdfast.core.messages import HistoryEntry
+from holdfast.core.parts import File, Notice, Part, Parts, Reasoning, Source, Text, ToolCall, ToolResult
 from holdfast.core.shapes import encode_text
 from holdfast.providers.interface import PromptMessage
 from holdfast.providers.repair import RAW
@@ -25,53 +25,63 @@ _Results = dict[CallId, ToolResult]
 
 
 class PromptHistory:
-    def __init__(self, messages: Iterable[Message] = ()) -> None:
+    def __init__(self, entries: Iterable[HistoryEntry] = ()) -> None:
         self._shown: list[PromptMessage] = []
+        # Those among the parts that are shown.
+        self.files: list[File] = []
         # The calls of the newest message that have no result yet.
         self._open: tuple[ToolCall, ...] = ()
         self._interrupted = False
         # Results by their call, for histories of old in which they stand at the wrong place.
         self._results: _Results = {}
-        self.extend(messages)
+        self.extend(entries)
 
-    def extend(self, messages: Iterable[Message]) -> None:
-        shown = [message for message in messages if not message.removed and message.visibility != "user"]
+    def extend(self, entries: Iterable[HistoryEntry]) -> None:
+        entries = tuple(entries)
         self._results = {}
-        for message in shown:
-            if message.role == "tool":
-                self._results |= _results_of(message)
-        for message in shown:
-            self._add(message)
+        for entry in entries:
+            if entry.role == "tool":
+                self._results |= _results_of(entry)
+        for entry in entries:
+            self._add(entry)
 
     def shown(self) -> tuple[PromptMessage, ...]:
         """All of it, as it may be sent now."""
         return (*self._shown, *self._closing()) or (_CONTINUED,)
 
-    def _add(self, message: Message) -> None:
-        if is_boundary(message):
-            self._shown, self._open, self._interrupted = [], (), False
-        match message.role:
-            case "assistant":
-                self._close()
-                self._assistant(message)
-            case "tool":
-                self._answer(_results_of(message))
-            case "user" | "system":
-                self._close()
-                parts = tuple(part for part in message.parts if _is_word(part))
-                if parts or message.role == "user":
-                    self._shown.append(PromptMessage(role="user", parts=parts or (EMPTY,)))
-
-    def _assistant(self, message: Message) -> None:
-        parts = _answer_parts(message.parts)
-        # Reasoning alone says nothing, and providers refuse a message that is nothing else.
-        if not any(not isinstance(part, (Reasoning, Source)) for part in parts):
+    def _add(self, entry: HistoryEntry) -> None:
+        if entry.boundary:
+            self._shown, self.files, self._open, self._interrupted = [], [], (), False
+        if entry.role == "tool":
+            self._answer(_results_of(entry))
             return
+        if self._open or self._interrupted:
+            self._close()
+        if entry.role == "assistant":
+            self._assistant(entry)
+        else:
+            self._word(entry)
+
+    def _word(self, entry: HistoryEntry) -> None:
+        parts = entry.parts
+        if not _is_plain(parts):
+            parts = tuple([part for part in parts if _is_word(part)])
+            self.files += [part for part in parts if isinstance(part, File)]
+        if parts or entry.role == "user":
+            self._shown.append(PromptMessage(role="user", parts=parts or (EMPTY,)))
+
+    def _assistant(self, entry: HistoryEntry) -> None:
+        parts = entry.parts
+        if not _is_plain(parts):
+            parts = _answer_parts(parts)
+            # Reasoning alone says nothing, and providers refuse a message that is nothing else.
+            if all(isinstance(part, (Reasoning, Source)) for part in parts):
+                return
+            self._open = unanswered(parts, ())
         if not self._shown:
             self._shown.append(_CONTINUED)
         self._shown.append(PromptMessage(role="assistant", parts=parts))
-        self._open = unanswered(parts, ())
-        self._interrupted = message.interrupted
+        self._interrupted = entry.interrupted
 
     def _answer(self, results: _Results) -> None:
         """Results for calls that nobody made are left out."""
@@ -91,13 +101,12 @@ class PromptHistory:
             yield PromptMessage(role="user", parts=(INTERRUPTED,))
 
 
-def is_boundary(message: Message) -> bool:
-    """Whether the message is a summary that stands for everything before it."""
-    return message.compaction and message.visibility == "model" and not message.removed
+def files_of(shown: Iterable[PromptMessage]) -> list[File]:
+    return [part for message in shown for part in message.parts if isinstance(part, File)]
 
 
-def _results_of(message: Message) -> _Results:
-    return {part.call_id: part for part in message.parts if isinstance(part, ToolResult)}
+def _results_of(entry: HistoryEntry) -> _Results:
+    return {part.call_id: part for part in entry.parts if isinstance(part, ToolResult)}
 
 
 def _results_message(calls: tuple[ToolCall, ...], results: _Results) -> PromptMessage:
@@ -109,6 +118,11 @@ def _results_message(calls: tuple[ToolCall, ...], results: _Results) -> PromptMe
             for call in calls
         ),
     )
+
+
+def _is_plain(parts: Parts) -> bool:
+    """Whether it is just some text, as most of a long history is: then anybody may say it as it is."""
+    return len(parts) == 1 and isinstance(part := parts[0], Text) and bool(part.text.strip())
 
 
 def _is_word(part: Part) -> bool:

@@ -1,6 +1,7 @@
 """The built-in model: no network, no key, no chance. It follows the steps written in the user's message, one
 a line (`say:`, `say slowly:`, `think:`, `call:`, `calls:`, `wait:`, `fail:`, `repeat 3:`, ...; the demo-model
-page of the reference has them all), and explains itself when there are none."""
+page of the reference has them all). When there are none it gives an answer of the shape that is asked of it,
+or explains itself."""
 
 import asyncio
 import re
@@ -8,8 +9,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from msgspec import structs
 
-from holdfast.core.shapes import Json
+from holdfast.core.calls import STRUCTURED_OUTPUT
+from holdfast.core.shapes import Json, encode_text
+from holdfast.providers.demo_answers import fitting
 from holdfast.providers.demo_script import (
+    Called,
     Calls,
     Cite,
     Fail,
@@ -156,6 +160,8 @@ def _steps(request: Request, place: Place) -> Sequence[Step]:
         return (Say(text=f"A summary by the demo model of {len(request.messages)} messages."),)
     if request.purpose == "title":
         return (Say(text="A chat with the demo model"),)
+    if not place.script and (asked := _asked_shape(request)) is not None:
+        return (asked,)
     if not place.script:
         return (Say(text=_HELP.format(said=place.said.strip()[:500] or "(nothing)")),)
     if place.answered >= len(place.script):
@@ -164,6 +170,15 @@ def _steps(request: Request, place: Place) -> Sequence[Step]:
         structs.replace(step, text=fill_in(step.text, place.results)) if isinstance(step, Say) else step
         for step in place.script[place.answered]
     ]
+
+
+def _asked_shape(request: Request) -> Calls | None:
+    """The answer of an agent whose answer must have a shape."""
+    for tool in request.tools:
+        if tool.name == STRUCTURED_OUTPUT:
+            value = fitting(tool.input_schema)
+            return Calls(calls=(Called(name=tool.name, input=encode_text(value)),))
+    return None
 
 
 def _bites(text: str, *, slowly: bool) -> list[str]:

@@ -121,6 +121,12 @@ def _kind(provider: ProviderConfig) -> Kind:
     return kind
 
 
+def _written_key(provider: ProviderConfig) -> str | None:
+    """As it is configured; without that, the usual variable of its kind."""
+    variable = _kind(provider).key_variable
+    return f"env:{variable}" if provider.api_key is None and variable is not None else provider.api_key
+
+
 class Registry:
     """Open it as a context manager, on the loop that will call the models."""
 
@@ -165,6 +171,13 @@ class Registry:
             raise _unusable(provider, "disabled", f"The model {config.name} is disabled; choose another.")
         return Model(config=config, provider=provider, adapter=self._adapter(provider), instead=instead)
 
+    def has_key(self, provider: ProviderConfig) -> bool:
+        """Whether a key is there to be sent, wherever it is written."""
+        try:
+            return read_key(_written_key(provider), self._environ) is not None
+        except InvalidInput:
+            return False
+
     def _default(self) -> ModelConfig:
         config = self._setup.models.get(self._setup.default or "")
         if config is None:
@@ -188,9 +201,7 @@ class Registry:
             return DemoAdapter(provider.name)
         if self._session is None:
             raise Bug("the registry is not open")
-        written = provider.api_key
-        if written is None and kind.key_variable is not None:
-            written = f"env:{kind.key_variable}"
+        written = _written_key(provider)
         try:
             key = read_key(written, self._environ)
         except InvalidInput as error:

@@ -74,7 +74,7 @@ def _parse(text: str) -> ast.Module:
 def _refuse(node: ast.AST, bound: set[str]) -> None:
     line = getattr(node, "lineno", 1)
     if sentence := _STATEMENTS.get(type(node)):
-        raise bad(line, sentence)
+        raise bad(line, " ".join([sentence, *_why_absent(node)]))
     match node:
         case ast.Name(id=name) | ast.arg(arg=name):
             if sentence := _NAMES.get(name) or (name not in bound and _ABSENT.get(name)):
@@ -200,3 +200,16 @@ def _same_scope(statement: ast.AST) -> list[ast.AST]:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             found += ast.iter_child_nodes(node)
     return found
+
+
+def _why_absent(node: ast.AST) -> list[str]:
+    """Of modules that are imported: why the sandbox has nothing of the kind."""
+    match node:
+        case ast.Import(names=names):
+            modules = [name.name for name in names]
+        case ast.ImportFrom(module=str(module)):
+            modules = [module]
+        case _:
+            return []
+    found = {sentence: None for module in modules if (sentence := _ABSENT.get(module.split(".")[0]))}
+    return [f"And {sentence}" for sentence in found]

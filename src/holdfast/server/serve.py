@@ -14,6 +14,7 @@ import uvicorn
 from litestar.types import ASGIApp
 
 from holdfast.api.app import create_app
+from holdfast.api.services import Services
 from holdfast.config.sections import Config
 from holdfast.core.errors import CannotStart, HoldfastError
 from holdfast.server.parts import Parts, opened
@@ -55,7 +56,11 @@ class Running:
 
 
 @asynccontextmanager
-async def answering(parts: Parts, limits: ConnectionLimits = CONNECTION_LIMITS) -> AsyncGenerator[Running]:
+async def answering(
+    parts: Parts,
+    limits: ConnectionLimits = CONNECTION_LIMITS,
+    compose: Callable[[Services], ASGIApp] = create_app,
+) -> AsyncGenerator[Running]:
     """Requests are answered and chats are run, until the end of the block."""
     config = parts.services.config().server
     listening = _listen(config.host, config.port)
@@ -65,7 +70,7 @@ async def answering(parts: Parts, limits: ConnectionLimits = CONNECTION_LIMITS) 
     server: _Server | None = None
     try:
         # Chats go on while the application is put together, which takes a quarter of a second.
-        app = await asyncio.to_thread(create_app, parts.services)
+        app = await asyncio.to_thread(compose, parts.services)
         server = _Server(_uvicorn_config(app, limits))
         requests = asyncio.create_task(server.serve(sockets=[listening]))
         tasks.append(requests)

@@ -20,7 +20,8 @@ ENDS = (
     "SELECT d.child_id, d.turn, d.outcome, d.failure, c.usage, a.parts, l.parts, "
     "(SELECT count(*) FROM turns t WHERE t.chat_id = d.child_id AND t.kind = 'message'), "
     "c.status IN ('running', 'interrupting', 'requires_action') "
-    "OR EXISTS (SELECT 1 FROM deliveries k WHERE k.parent_id = d.child_id AND NOT k.taken) "
+    "OR EXISTS (SELECT 1 FROM deliveries k WHERE k.parent_id = d.child_id AND NOT k.taken), "
+    "EXISTS (SELECT 1 FROM chats k WHERE k.parent_id = d.child_id) "
     "FROM deliveries d LEFT JOIN chats c ON c.id = d.child_id "
     "LEFT JOIN messages a ON a.chat_id = d.child_id AND a.id = d.answer_id "
     "LEFT JOIN messages l ON l.chat_id = d.child_id AND l.id = c.last_message_id AND l.role = 'system' "
@@ -39,6 +40,12 @@ AT_REST = (
     "AND NOT EXISTS (SELECT 1 FROM chats k WHERE k.root_id = c.id AND k.parent_id IS NOT NULL "
     "AND k.status IN ('running', 'interrupting', 'requires_action')) "
     "AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.parent_id = c.id AND NOT d.taken)"
+)
+# Agents of a run of whom somebody, they or one below them, waits for a person.
+ASKING = (
+    "SELECT c.id FROM chats c WHERE c.run_id = $1 AND (c.status = 'requires_action' "
+    "OR EXISTS (SELECT 1 FROM chats k WHERE k.root_id = c.id AND k.parent_id IS NOT NULL "
+    "AND k.status = 'requires_action'))"
 )
 ANSWERS = (
     "SELECT a.call_id, a.outcome, m.parts FROM calls a "
@@ -65,7 +72,7 @@ class AgentEnd:
     usage: Usage
     # Those below it that still work.
     busy_below: tuple[ChatId, ...]
-    # Its next turn has begun, or will: the end of somebody below it is still to be told.
+    # Its next turn has begun, and may be over too; or will: the end of somebody below it is still to be told.
     goes_on: bool
 
 
@@ -82,11 +89,25 @@ def ends(run_id: RunId) -> Query[tuple[AgentEnd, ...]]:
     return Query(((ENDS, (run_id,)), (BELOW, (run_id,))), _ends_of)
 
 
+def ends_alone(run_id: RunId) -> Query[tuple[AgentEnd, ...] | None]:
+    """The same, if none of them ever had a sub-agent, which is quicker; else None."""
+
+    def read(rows: Rows) -> tuple[AgentEnd, ...] | None:
+        return None if any(row[-1] for row in rows) else _ends_of((rows, ()))
+
+    return query(ENDS, run_id, read=read)
+
+
 def at_rest(chat_ids: Collection[ChatId]) -> Query[frozenset[ChatId]]:
     if not chat_ids:
         return constant(frozenset())
     sql = AT_REST % placeholders(len(chat_ids))
     return query(sql, *chat_ids, read=lambda rows: frozenset(row[0] for row in rows))
+
+
+def asking(run_id: RunId) -> Query[frozenset[ChatId]]:
+    """The agents of a run that somebody must answer before they go on."""
+    return query(ASKING, run_id, read=lambda rows: frozenset(row[0] for row in rows))
 
 
 def answers(chat_id: ChatId, tool: str) -> Query[tuple[Answered, ...]]:
@@ -98,11 +119,15 @@ def _ends_of(results: Sequence[Rows]) -> tuple[AgentEnd, ...]:
     below: dict[str, list[Row]] = {}
     for row in results[1]:
         below.setdefault(row[0], []).append(row)
-    return tuple(_end_of(row, below.get(row[0], ())) for row in results[0])
+    # Of ends of one agent that are found together only the last can be the end of its work.
+    last: dict[str, int] = {}
+    for child_id, turn, *_ in results[0]:
+        last[child_id] = max(turn, last.get(child_id, 0))
+    return tuple(_end_of(row, below.get(row[0], ()), row[1] < last[row[0]]) for row in results[0])
 
 
-def _end_of(row: Row, below: Sequence[Row]) -> AgentEnd:
-    child_id, turn, outcome, failure, usage, answer, last, asked, goes_on = row
+def _end_of(row: Row, below: Sequence[Row], went_on: bool) -> AgentEnd:
+    child_id, turn, outcome, failure, usage, answer, last, asked, goes_on, _ = row
     total = Usage() if usage is None else usage_of(usage)
     for _, _, _, used in below:
         total = total + usage_of(used)
@@ -117,7 +142,7 @@ def _end_of(row: Row, below: Sequence[Row]) -> AgentEnd:
         asked=asked,
         usage=total,
         busy_below=tuple(chat_id for _, chat_id, status, _ in below if status in _BUSY),
-        goes_on=bool(goes_on),
+        goes_on=went_on or bool(goes_on),
     )
 
 

@@ -56,13 +56,13 @@ FORGET_CONTENT = (
 )
 
 
-def add(new: StoredFile) -> Query[None]:
-    return Query((_insert(new),), lambda _: None)
+def add(new: StoredFile) -> Query[StoredFile]:
+    return Query((_insert(new),), lambda _: new)
 
 
-def add_with_content(new: StoredFile, content: bytes, thumbnail: bytes | None) -> Query[None]:
+def add_with_content(new: StoredFile, content: bytes, thumbnail: bytes | None) -> Query[StoredFile]:
     """Both or neither; the same content is there once."""
-    return Query(((PUT_CONTENT, (new.hash, content, thumbnail)), _insert(new)), lambda _: None)
+    return Query(((PUT_CONTENT, (new.hash, content, thumbnail)), _insert(new)), lambda _: new)
 
 
 def file(file_id: FileId, owner_id: UserId) -> Query[StoredFile | None]:

@@ -15,7 +15,7 @@ queries in one module per noun. What it must see to:
 * Whatever moves `history_version` leaves the chat to be found by `index_pending`.
 * Hints are published on the event loop, after the commit and before the caller is answered."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, overload
@@ -76,6 +76,10 @@ class OnceOf(Generic[A]):
 
 
 Once: TypeAlias = OnceOf[Applied]
+
+
+# A chat that is to be made, by commands of which the first is its creation.
+NewChat: TypeAlias = tuple[ChatId, Sequence[Command]]
 
 
 class Choices(TypedDict, total=False):
@@ -163,6 +167,13 @@ class Store(Protocol):
         It may be done twice when the answer to a commit is lost, so the statements must bear that: ids and
         moments are made before, an insert is followed by a look at what is there under that id. Publishes no
         hint."""
+        ...
+
+    async def write_and_create(
+        self, query: Query[A], chats: Sequence[NewChat]
+    ) -> tuple[A, list[Applied | Refusal]]:
+        """As `write`, and chats that this makes known: they are made only if it was written, in the same
+        commit where that is quicker."""
         ...
 
     async def write_once(self, query: Query[A], once: OnceOf[A]) -> A | Refusal | Replayed:

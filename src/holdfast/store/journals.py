@@ -1,10 +1,9 @@
 """The journals of runs: calls and lines, each with the version of its run that last wrote it. Only the worker
 that holds the run's lease writes, all that belongs together in one write."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -23,14 +22,15 @@ from holdfast.core.runs import (
     RunLine,
     RunStatus,
 )
-from holdfast.core.shapes import Json, Record
+from holdfast.core.shapes import Json, Record, encode_text
 from holdfast.core.text import clean_deep
 from holdfast.core.usage import Usage
 from holdfast.store.columns import Written, columns, listed, micros, moment, text
-from holdfast.store.query import Query, Row, Rows, Statement, Value, at_most_one, each, joined, query
+from holdfast.store.query import Query, Row, Rows, Statement, at_most_one, each, joined, query
 from holdfast.store.runs import run as run_query
 
-T = TypeVar("T")
+# The version of a run that was made and taken once: its journal is empty.
+TAKEN_FIRST = 2
 
 CALL = columns(
     "run_id scope number kind hash occurrence label phase branch chat_id reused started_at finished_at "
@@ -56,24 +56,52 @@ TERMS = (
 )
 # The fence: who lost the lease, or whose run was cancelled, writes nothing.
 MOVE = (
-    "UPDATE runs SET version = version + 1, spent_tokens = $3, spent_usd_micros = $4 "
+    "UPDATE runs SET version = version + 1, spent_tokens = $3, spent_usd_micros = $4, "
+    "status = coalesce($5, status), result = $6, error = $7, "
+    "finished_at = CASE WHEN $5 IS NULL THEN finished_at ELSE now_micros() END "
     "WHERE id = $1 AND lease_number = $2 AND status = 'running' RETURNING version"
 )
-END = (
-    "UPDATE runs SET status = $3, result = $4, error = $5, finished_at = now_micros() "
-    "WHERE id = $1 AND lease_number = $2 AND status = 'running'"
+_TYPES = dict.fromkeys(
+    columns("scope number occurrence started_at finished_at delivery spent place at"), "bigint"
+) | {"chat_id": "uuid", "reused": "boolean"}
+# However many rows there are, they are one argument, a list of lists.
+_ROWS = "FROM jsonb_array_elements(CAST($%d AS jsonb)) r"
+_VERSION = "(SELECT version AS moved FROM runs WHERE id = $1) v"
+
+
+def _put(table: str, names: tuple[str, ...], when_there: str, rows: int, version: str) -> str:
+    """The first column is the run's id ($1), the others are in the argument of this number."""
+    picked = ", ".join(
+        f"CAST(r.value ->> {n} AS {_TYPES.get(name, 'text')})" for n, name in enumerate(names[1:])
+    )
+    return (
+        f"INSERT INTO {table} ({listed(names)}, revision) SELECT CAST($1 AS uuid), {picked}, v.moved "
+        f"{_ROWS % rows} CROSS JOIN {version} WHERE TRUE "
+        f"ON CONFLICT ({listed(names[: names.index('number') + 1])}) DO {when_there}"
+    )
+
+
+def _put_calls(rows: int, version: str = _VERSION) -> str:
+    return _put("run_calls", CALL, f"UPDATE SET {_MOVED}", rows, version)
+
+
+def _put_lines(rows: int, version: str = _VERSION) -> str:
+    return _put("run_lines", LINE, "NOTHING", rows, version)
+
+
+def _take(rows: int, version: str = "") -> str:
+    return (
+        f"UPDATE deliveries SET taken = TRUE {_ROWS % rows} {version} "
+        "WHERE child_id = CAST(r.value ->> 0 AS uuid) AND turn = CAST(r.value ->> 1 AS bigint)"
+    )
+
+
+PUT_CALLS, PUT_LINES, TAKE = _put_calls(2), _put_lines(2), _take(1)
+AT_ONCE = (
+    f"WITH v AS ({MOVE.replace('RETURNING version', 'RETURNING version AS moved')}), "
+    f"calls AS ({_put_calls(8, 'v')}), lines AS ({_put_lines(9, 'v')}), "
+    f"taken AS ({_take(10, 'CROSS JOIN v')}) SELECT moved FROM v"
 )
-_REVISION = "(SELECT version FROM runs WHERE id = $1)"
-_PUT_CALLS = (
-    f"INSERT INTO run_calls ({listed(CALL)}, revision) VALUES %s "
-    f"ON CONFLICT (run_id, scope, number) DO UPDATE SET {_MOVED}"
-)
-_PUT_LINES = (
-    f"INSERT INTO run_lines ({listed(LINE)}, revision) VALUES %s ON CONFLICT (run_id, number) DO NOTHING"
-)
-_TAKE = "UPDATE deliveries SET taken = TRUE WHERE %s"
-# Rows of one statement, so that there are few texts to prepare.
-SIZES = (50, 10, 1)
 
 
 class LeaseLost(WrongState):
@@ -112,21 +140,26 @@ class Since:
 def record(run_id: RunId, lease_number: int, entries: Entries) -> Query[int]:
     """To be written: the run's new version. Raises LeaseLost."""
     entries = clean_deep(entries)
-    own = (run_id, lease_number)
-    statements: list[Statement] = [(MOVE, (*own, entries.spent_tokens, entries.spent_usd_micros))]
-    statements += _put(_PUT_CALLS, [_call_row(run_id, call) for call in entries.calls])
-    statements += _put(_PUT_LINES, [_line_row(run_id, line) for line in entries.lines])
-    statements += _take(entries.taken)
-    if (ending := entries.ending) is not None:
-        ended = (ending.status, text(ending.result), text(ending.error))
-        statements.append((END, (*own, *ended)))
+    ending = entries.ending
+    ended = (None, None, None) if ending is None else (ending.status, text(ending.result), text(ending.error))
+    moved = (run_id, lease_number, entries.spent_tokens, entries.spent_usd_micros, *ended)
+    calls_put = encode_text([_call_row(call) for call in entries.calls])
+    lines_put = encode_text([_line_row(line) for line in entries.lines])
+    taken = encode_text([(key.child_id, key.turn) for key in entries.taken])
+    statements: list[Statement] = [(MOVE, moved)]
+    if entries.calls:
+        statements.append((PUT_CALLS, (run_id, calls_put)))
+    if entries.lines:
+        statements.append((PUT_LINES, (run_id, lines_put)))
+    if entries.taken:
+        statements.append((TAKE, (taken,)))
 
     def read(results: Sequence[Rows]) -> int:
         if not results[0]:
             raise LeaseLost("The run has another owner, or was cancelled.")
         return results[0][0][0]
 
-    return Query(tuple(statements), read)
+    return Query(tuple(statements), read, (AT_ONCE, (*moved, calls_put, lines_put, taken)))
 
 
 def details(run_id: RunId) -> Query[RunDetails | None]:
@@ -163,38 +196,6 @@ def terms(chat_id: ChatId) -> Query[AgentTerms | None]:
     return query(TERMS, chat_id, read=at_most_one(lambda row: None if row[0] is None else _terms(row[0])))
 
 
-def _take(keys: Sequence[DeliveryKey]) -> Iterator[Statement]:
-    for some in _portions(keys):
-        which = " OR ".join(f"(child_id = ${n} AND turn = ${n + 1})" for n in range(1, 2 * len(some), 2))
-        yield _TAKE % which, tuple(value for key in some for value in (key.child_id, key.turn))
-
-
-def _portions(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Of few different sizes."""
-    at = 0
-    while at < len(items):
-        size = next(size for size in SIZES if size <= len(items) - at)
-        yield items[at : at + size]
-        at += size
-
-
-def _put(sql: str, rows: Sequence[Written]) -> Iterator[Statement]:
-    """The first value of each row is the run's id."""
-    for some in _portions(rows):
-        values: list[Value] = [some[0][0]]
-        for row in some:
-            values += row[1:]
-        yield _statement(sql, len(some), len(some[0]) - 1), tuple(values)
-
-
-@cache
-def _statement(sql: str, size: int, width: int) -> str:
-    groups = [
-        f"($1, {', '.join(f'${2 + n * width + m}' for m in range(width))}, {_REVISION})" for n in range(size)
-    ]
-    return sql % ", ".join(groups)
-
-
 _decode = msgspec.json.Decoder().decode
 _usage = msgspec.json.Decoder(Usage).decode
 _failed = msgspec.json.Decoder(CallError).decode
@@ -202,9 +203,9 @@ _terms = msgspec.json.Decoder(AgentTerms).decode
 _script = msgspec.json.Decoder(PinnedScript).decode
 
 
-def _call_row(run_id: RunId, call: RunCall) -> Written:
+def _call_row(call: RunCall) -> Written:
+    """Without the run's id."""
     return (
-        run_id,
         call.scope,
         call.number,
         call.kind,
@@ -245,8 +246,8 @@ def call_of(row: Row) -> RunCall:
     return RunCall(**fields)
 
 
-def _line_row(run_id: RunId, line: RunLine) -> Written:
-    return (run_id, line.number, line.scope, line.place, line.kind, micros(line.at), line.text)
+def _line_row(line: RunLine) -> Written:
+    return (line.number, line.scope, line.place, line.kind, micros(line.at), line.text)
 
 
 def line_of(row: Row) -> RunLine:

@@ -1,10 +1,10 @@
 """Messages: pages of a history, what changed since a revision, and what a model is shown."""
 
 from holdfast.core.ids import ChatId, MessageId
-from holdfast.core.messages import Message
+from holdfast.core.messages import HistoryEntry, Message
 from holdfast.store.columns import listed
 from holdfast.store.query import Query, Rows, Value, at_most_one, each, query
-from holdfast.store.rows import MESSAGE, message_of
+from holdfast.store.rows import ENTRY, MESSAGE, entry_of, message_of
 
 _FIRST = MessageId("00000000-0000-0000-0000-000000000000")
 _LAST = MessageId("ffffffff-ffff-ffff-ffff-ffffffffffff")
@@ -29,11 +29,14 @@ SELECT {listed(MESSAGE)} FROM (
 ) AS changed ORDER BY revision, id LIMIT $4
 """
 # From the newest boundary of a compaction on.
-PROMPT = (
-    f"{_SELECT} AND NOT removed AND id >= coalesce((SELECT b.id FROM messages b WHERE b.chat_id = $1 "
-    "AND b.compaction AND b.visibility = 'model' AND NOT b.removed ORDER BY b.id DESC LIMIT 1), "
-    f"'{_FIRST}') ORDER BY id"
-)
+PROMPT = f"""
+SELECT {listed(ENTRY)} FROM messages
+WHERE chat_id = $1 AND NOT removed AND visibility <> 'user' AND id >= coalesce((
+    SELECT b.id FROM messages b
+    WHERE b.chat_id = $1 AND b.compaction AND b.visibility = 'model' AND NOT b.removed
+    ORDER BY b.id DESC LIMIT 1
+), '{_FIRST}') ORDER BY id
+"""
 
 
 def message(chat_id: ChatId, message_id: MessageId) -> Query[Message | None]:
@@ -84,12 +87,13 @@ def since(
     return query(SINCE, chat_id, revision, after, limit, read=_messages)
 
 
-def prompt(chat_id: ChatId) -> Query[tuple[Message, ...]]:
+def prompt(chat_id: ChatId) -> Query[tuple[HistoryEntry, ...]]:
     """What a model is shown of the history: everything from the newest summary on, or all of it."""
-    return query(PROMPT, chat_id, read=_messages)
+    return query(PROMPT, chat_id, read=_entries)
 
 
 _messages = each(message_of)
+_entries = each(entry_of)
 
 
 def _turned(rows: Rows) -> tuple[Message, ...]:

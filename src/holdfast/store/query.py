@@ -26,6 +26,9 @@ class Query(Generic[T]):
 
     statements: tuple[Statement, ...]
     read: Callable[[Sequence[Rows]], T]
+    # The same as one statement of PostgreSQL's that needs no transaction around it, for what is written
+    # often: every statement is a journey. `read` gets the rows of this one alone.
+    at_once: Statement | None = None
 
 
 def query(sql: str, *args: Value, read: Callable[[Rows], T]) -> Query[T]:

@@ -9,7 +9,7 @@ from holdfast.core.calls import Approval
 from holdfast.core.clock import from_micros, to_micros
 from holdfast.core.failures import Failure
 from holdfast.core.ids import ChatId
-from holdfast.core.messages import Message
+from holdfast.core.messages import HistoryEntry, Message
 from holdfast.core.parts import Parts
 from holdfast.core.shapes import encode_text
 from holdfast.core.steps import Step, Turn
@@ -71,6 +71,23 @@ def message_of(row: Row) -> Message:
         created_by=row[13],
         created_at=from_micros(row[14]),
         parts=_parts(row[15]),
+    )
+
+
+# Of what a model is shown; a boundary is made of two columns.
+ENTRY = ("turn", "role", "interrupted", "compaction AND visibility = 'model'", "model", "usage", "parts")
+
+
+def entry_of(row: Row) -> HistoryEntry:
+    turn, role, interrupted, boundary, model, usage, parts = row
+    return HistoryEntry(
+        turn=turn,
+        role=role,
+        parts=_parts(parts),
+        boundary=bool(boundary),
+        interrupted=bool(interrupted),
+        model=model,
+        usage=None if usage is None else _usage(usage),
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from holdfast.core.ids import RunId, UserId
 from holdfast.core.runs import Run, RunCall, RunDetails, RunLine
 from holdfast.store.columns import listed, placeholders
@@ -20,8 +22,14 @@ ENDED, SAID, BEGAN, EVERYTHING = range(4)
 
 _ANSWERS = frozenset(("value", "terms", "script"))
 _STAGE = f"CASE WHEN outcome IS NULL OR reused THEN {BEGAN} ELSE {ENDED} END"
+# Whether somebody of the call waits for a person: its agent, or a sub-agent.
+_ASKS = (
+    "outcome IS NULL AND (EXISTS (SELECT 1 FROM chats c WHERE c.id = run_calls.chat_id "
+    "AND c.status = 'requires_action') OR EXISTS (SELECT 1 FROM chats c WHERE c.root_id = run_calls.chat_id "
+    "AND c.parent_id IS NOT NULL AND c.status = 'requires_action'))"
+)
 _CALLS = (
-    f"SELECT {', '.join('NULL' if name in _ANSWERS else name for name in CALL)}, revision, {_STAGE} "
+    f"SELECT {', '.join('NULL' if name in _ANSWERS else name for name in CALL)}, {_ASKS}, revision, {_STAGE} "
     "FROM run_calls WHERE run_id = $1 AND kind <> 'pause'"
 )
 CALLS = f"{_CALLS} ORDER BY scope, number"
@@ -101,8 +109,10 @@ def versions(run_ids: Sequence[RunId]) -> Query[dict[RunId, int]]:
 
 
 def _call_at(row: Row) -> tuple[RunPlace, RunCall]:
-    *_, revision, stage = row
-    call = call_of(row[:-2])
+    *_, asks, revision, stage = row
+    call = call_of(row[:-3])
+    if asks:
+        call = replace(call, asks=True)
     return RunPlace(revision, stage, call.scope, call.number), call
 
 

@@ -6,11 +6,11 @@ from functools import cached_property
 
 from typing_extensions import override
 
+from holdfast.core.calls import STRUCTURED_OUTPUT
 from holdfast.core.shapes import Json
 from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
 from holdfast.tools.schema import Object, Shape
 
-STRUCTURED_OUTPUT = "structured_output"
 # So often an answer that does not fit is sent back.
 CORRECTIONS = 5
 REMINDER = (

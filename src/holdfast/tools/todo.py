@@ -8,27 +8,34 @@ from msgspec import Meta
 from holdfast.core.shapes import Json
 from holdfast.tools.contract import Answer, Context, Input, Tool
 
+Status = Literal["pending", "in_progress", "completed"]
+# As other lists of this kind call it, which models know too.
+_DONE = "done"
+
 
 class Item(Input, frozen=True, kw_only=True):
     text: Annotated[str, Meta(description="What is to be done.", examples=["Write the tests"])]
-    status: Annotated[Literal["pending", "in_progress", "completed"], Meta(description="How far it is.")] = (
-        "pending"
-    )
+    status: Annotated[Status | Literal["done"], Meta(description="How far it is.")] = "pending"
 
 
 class Todo(Input, frozen=True, kw_only=True):
     items: Annotated[
-        list[Item],
+        list[Item | str],
         Meta(
-            description="The whole list, in order.",
+            description="The whole list, in order. A text alone is pending.",
             examples=[[{"text": "Write the tests", "status": "in_progress"}, {"text": "Run them"}]],
         ),
     ]
 
 
 async def _run(_: Context, call_input: Todo) -> Answer:
-    items: list[Json] = [{"text": item.text, "status": item.status} for item in call_input.items]
-    return Answer(output={"items": items})
+    return Answer(output={"items": [_shown(item) for item in call_input.items]})
+
+
+def _shown(item: Item | str) -> Json:
+    if isinstance(item, str):
+        return {"text": item, "status": "pending"}
+    return {"text": item.text, "status": "completed" if item.status == _DONE else item.status}
 
 
 TODO = Tool(

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from holdfast.chats.commands import BeginAttempt, CommitStep, FailTurn, NewMessage, NewStep, NoteRetry
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.failures import Failure
-from holdfast.core.messages import Message
+from holdfast.core.messages import HistoryEntry
 from holdfast.core.parts import Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json, Record
-from holdfast.prompt.history import CONTINUED
+from holdfast.prompt.history import CONTINUED, files_of
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import PromptMessage, Request
 from holdfast.worker.generate import shown_files, wait_for_retry
@@ -104,7 +104,7 @@ async def _request(run: Run, config: ModelConfig, leave_out: int) -> Request:
         model=config,
         system=(SYSTEM,),
         messages=(*shown, PromptMessage(role="user", parts=(Text(text=ASK),))),
-        files=await shown_files(run, shown),
+        files=await shown_files(run, files_of(shown)),
         cache_key=run.chat.chat_id,
         purpose="compaction",
         attempt=run.chat.view.chat.attempt,
@@ -154,7 +154,7 @@ async def _commit(run: Run, action: Compact, call: ToolCall, summary: Summary) -
                     visibility="model",
                     compaction=True,
                 ),
-                *(_carried(message) for message in history.unanswered),
+                *(_carried(entry) for entry in history.unanswered),
             ),
         )
     )
@@ -182,5 +182,5 @@ def _result(run: Run, action: Compact, call: ToolCall, summary: Summary) -> Tool
     )
 
 
-def _carried(message: Message) -> NewMessage:
-    return NewMessage(role=message.role, parts=message.parts, visibility="model")
+def _carried(entry: HistoryEntry) -> NewMessage:
+    return NewMessage(role=entry.role, parts=entry.parts, visibility="model")

@@ -27,7 +27,7 @@ from holdfast.core.parts import File, Notice, ToolCall
 from holdfast.core.usage import Usage
 from holdfast.providers.assemble import Answer
 from holdfast.providers.configs import ModelConfig
-from holdfast.providers.interface import PromptMessage, Request, StopReason
+from holdfast.providers.interface import Request, StopReason
 from holdfast.store.approvals import said_for_chat
 from holdfast.worker.history import go_on, nudges
 from holdfast.worker.run import Run
@@ -65,12 +65,12 @@ async def generate(run: Run, *, nudge: bool = False) -> None:
 
 
 async def _request(run: Run, config: ModelConfig) -> Request:
-    messages = (await run.chat.history()).prompt.shown()
+    prompt = (await run.chat.history()).prompt
     return Request(
         model=config,
         system=run.system,
-        messages=messages,
-        files=await shown_files(run, messages),
+        messages=prompt.shown(),
+        files=await shown_files(run, prompt.files),
         tools=run.tool_definitions,
         effort=run.effort,
         cache_key=run.chat.chat_id,
@@ -78,9 +78,8 @@ async def _request(run: Run, config: ModelConfig) -> Request:
     )
 
 
-async def shown_files(run: Run, messages: Sequence[PromptMessage]) -> Mapping[FileId, bytes]:
-    """What the files hold that the messages name."""
-    named = [part for message in messages for part in message.parts if isinstance(part, File)]
+async def shown_files(run: Run, named: Sequence[File]) -> Mapping[FileId, bytes]:
+    """What the files hold that the model is to see."""
     files, owner_id = run.files, run.chat.view.chat.owner_id
     if not named or files is None:
         return {}

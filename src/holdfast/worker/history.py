@@ -9,10 +9,10 @@ from holdfast.chats.commands import NewMessage
 from holdfast.chats.synthetic import unanswered
 from holdfast.chats.view import Call
 from holdfast.core.ids import CallId
-from holdfast.core.messages import Message
+from holdfast.core.messages import HistoryEntry
 from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
-from holdfast.prompt.history import PromptHistory, is_boundary
+from holdfast.prompt.history import PromptHistory
 from holdfast.worker.repeats import Repeats
 
 NUDGE = Notice(
@@ -36,21 +36,21 @@ def nudges(due: bool) -> tuple[NewMessage, ...]:
 
 
 class History:
-    def __init__(self, version: int, messages: Iterable[Message]) -> None:
+    def __init__(self, version: int, entries: Iterable[HistoryEntry]) -> None:
         # The history version this stands for.
         self.version = version
         self.prompt = PromptHistory()
         self.first_text: str | None = None
-        self.last_text: str | None = None
+        self._last_answer: HistoryEntry | None = None
         self._begin()
-        self._extend(messages)
+        self._extend(entries)
 
     def _begin(self) -> None:
         """Nothing is known before a summary: whoever reads the history anew begins there too."""
         self.complete = False
         # What users said since the last whole answer: a summary must not swallow it.
-        self.unanswered: list[Message] = []
-        self._just_answered: list[Message] = []
+        self.unanswered: list[HistoryEntry] = []
+        self._just_answered: list[HistoryEntry] = []
         # The calls of the newest step.
         self.calls: dict[CallId, ToolCall] = {}
         # The newest step whose context is known: how much it was, of how much, for which model.
@@ -62,50 +62,54 @@ class History:
         self._repeats = Repeats()
         self._turn = 0
 
-    def extend(self, version: int, messages: Iterable[Message]) -> None:
+    @property
+    def last_text(self) -> str | None:
+        return None if self._last_answer is None else _text(self._last_answer)
+
+    def extend(self, version: int, entries: Iterable[HistoryEntry]) -> None:
         self.version = version
-        self._extend(messages)
+        self._extend(entries)
 
-    def _extend(self, messages: Iterable[Message]) -> None:
-        shown = [message for message in messages if not message.removed and message.visibility != "user"]
-        self.prompt.extend(shown)
-        for message in shown:
-            self._look(message)
+    def _extend(self, entries: Iterable[HistoryEntry]) -> None:
+        entries = tuple(entries)
+        self.prompt.extend(entries)
+        for entry in entries:
+            self._look(entry)
 
-    def _look(self, message: Message) -> None:
-        if message.turn != self._turn:
+    def _look(self, entry: HistoryEntry) -> None:
+        if entry.turn != self._turn:
             # A new turn may try again what failed in the last one.
-            self._turn, self._repeats = message.turn, Repeats()
-        match message.role:
+            self._turn, self._repeats = entry.turn, Repeats()
+        match entry.role:
             case "assistant":
-                self._look_at_answer(message)
+                self._look_at_answer(entry)
             case "tool":
                 self.complete = False
-                results = [part for part in message.parts if isinstance(part, ToolResult)]
+                results = [part for part in entry.parts if isinstance(part, ToolResult)]
                 self._repeats = self._repeats.after(self.calls, results)
-            case "user" | "system" if is_boundary(message):
+            case "user" | "system" if entry.boundary:
                 self._begin()
-                self._turn = message.turn
+                self._turn = entry.turn
                 self.complete = True
             case "user" | "system":
-                self._look_at_word(message)
+                self._look_at_word(entry)
 
-    def _look_at_answer(self, message: Message) -> None:
-        self.calls = {part.call_id: part for part in message.parts if isinstance(part, ToolCall)}
-        self.complete = not unanswered(message.parts, ())
+    def _look_at_answer(self, entry: HistoryEntry) -> None:
+        self.calls = {part.call_id: part for part in entry.parts if isinstance(part, ToolCall)}
+        self.complete = not (self.calls and unanswered(self.calls.values(), ()))
         if self.complete:
             self._just_answered, self.unanswered = self.unanswered, []
-            self.last_text = _text(message)
-        usage = message.usage
+            self._last_answer = entry
+        usage = entry.usage
         if usage is not None and usage.context_used:
             self.context_used, self.context_limit = usage.context_used, usage.context_limit
-            self.context_model = message.model
+            self.context_model = entry.model
 
-    def _look_at_word(self, message: Message) -> None:
+    def _look_at_word(self, entry: HistoryEntry) -> None:
         self.complete = False
-        codes = [part.code for part in message.parts if isinstance(part, Notice)]
+        codes = [part.code for part in entry.parts if isinstance(part, Notice)]
         if INSTRUCTIONS in codes:
-            self.instructed_for = _workspace_of(message)
+            self.instructed_for = _workspace_of(entry)
             return
         if NUDGE.code in codes:
             self._repeats = self._repeats.told()
@@ -113,9 +117,9 @@ class History:
         if GO_ON.code in codes:
             # The answer before it was none yet.
             self.unanswered = self._just_answered
-        self.unanswered.append(message)
-        if message.role == "user" and self.first_text is None:
-            self.first_text = _text(message)
+        self.unanswered.append(entry)
+        if self.first_text is None and entry.role == "user":
+            self.first_text = _text(entry)
 
     def repeats(self, turn: int, results: Iterable[Call]) -> Repeats:
         """How often calls of this turn failed in the same way, when these results are in history too."""
@@ -123,12 +127,12 @@ class History:
         return before.after(self.calls, results)
 
 
-def _workspace_of(message: Message) -> str:
-    for part in message.parts:
+def _workspace_of(entry: HistoryEntry) -> str:
+    for part in entry.parts:
         if isinstance(part, Notice) and part.code == INSTRUCTIONS:
             return str(cast(dict[str, Json], part.data).get("workspace_id", ""))
     return ""
 
 
-def _text(message: Message) -> str:
-    return "\n".join(part.text for part in message.parts if isinstance(part, Text))
+def _text(entry: HistoryEntry) -> str:
+    return "\n".join(part.text for part in entry.parts if isinstance(part, Text))

@@ -2,7 +2,7 @@
 commit names the lease and what it was based on; one that is out of date ends the task and changes nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from holdfast.chats.change import Change, Refusal
@@ -11,6 +11,7 @@ from holdfast.chats.view import View
 from holdfast.core.errors import Bug, StoreClosed, TryAgain
 from holdfast.core.events import BusEvent, Hint
 from holdfast.core.ids import ChatId
+from holdfast.core.messages import Message, entries_of
 from holdfast.core.shapes import Record
 from holdfast.store.interface import Applied, Store
 from holdfast.store.messages import prompt
@@ -77,6 +78,10 @@ class OwnedChat:
             self._history = History(version, await self.read(prompt(self.chat_id)))
         return self._history
 
+    def know(self, messages: Iterable[Message]) -> None:
+        """All of its history, as it was just made."""
+        self._history = History(self.view.chat.history_version, entries_of(messages))
+
     async def read(self, query: Query[T]) -> T:
         return await self.persist(lambda: self.store.read(query))
 
@@ -121,7 +126,7 @@ class OwnedChat:
         change = await self._commit(fence, commands)
         if self._history is not None and self._history.version == fence.history_version:
             # The fence held, so history was what we knew it to be.
-            self._history.extend(self.view.chat.history_version, change.messages)
+            self._history.extend(self.view.chat.history_version, entries_of(change.messages))
         return change
 
     async def record(self, *commands: Command) -> Change:

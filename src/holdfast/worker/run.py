@@ -8,6 +8,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from holdfast.chats.commands import NewCall, NewStep
+from holdfast.chats.new_agent import NewAgent
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.chats import ClientTool, Settings
 from holdfast.core.checks import Checked
@@ -79,7 +80,9 @@ class Run:
         ids: Ids,
         surroundings: Surroundings | None = None,
         files: Files | None = None,
+        new: NewAgent | None = None,
     ) -> None:
+        """`new`: the chat was made just now, and this is all that was chosen for it."""
         self.chat = chat
         self.surroundings = surroundings
         self.files = files
@@ -90,7 +93,11 @@ class Run:
         # Whether a budget binds the chat, its own or one above it; None: that is to be looked up.
         self.budgeted: bool | None = None
         self._all_tools = tools
-        self.choose(Settings())
+        if new is None:
+            self.choose(Settings())
+        else:
+            terms = None if new.terms is None else Terms(new.terms, ())
+            self.choose(new.create.settings, new.named, terms=terms)
         # The episode whose attempt was counted together with the results before it, and is still to be made.
         self.begun: Episode | None = None
         # The calls that were begun here, with their run number: none is begun twice under the same one.

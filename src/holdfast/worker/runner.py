@@ -25,6 +25,7 @@ from holdfast.store.query import constant, joined
 from holdfast.worker.compact import compact
 from holdfast.worker.execute import execute
 from holdfast.worker.generate import generate
+from holdfast.worker.hands import Founded
 from holdfast.worker.interrupt import finish_interrupt
 from holdfast.worker.owned import NotOurs, Stale, Texts
 from holdfast.worker.progress import decide_action
@@ -40,13 +41,26 @@ GIVE_BACK_SECONDS = 1.0
 
 
 class Runner:
-    def __init__(self, run: Run, turn_ended: Callable[[Run, Texts], None]) -> None:
+    def __init__(
+        self, run: Run, turn_ended: Callable[[Run, Texts], None], founded: Founded | None = None
+    ) -> None:
+        """`founded`: the chat was made just now, as this says."""
         self.run = run
         self._turn_ended = turn_ended
         self._work: asyncio.Task[None] | None = None
         self._executing = False
         self._chosen_for_turn = -1
         run.chat.when_moved = self._end_work
+        if founded is not None:
+            self._begin(founded)
+
+    def _begin(self, founded: Founded) -> None:
+        """As `_choose` would find it; what was chosen, the run knows already."""
+        run, chat, agent = self.run, self.run.chat, founded.agent
+        chat.know(founded.messages)
+        run.budgeted = None if agent.capped else False
+        run.begun = run.episode if founded.begun else None
+        self._chosen_for_turn = chat.view.chat.turn
 
     # --- what others may ask ---
 

@@ -9,7 +9,7 @@ from holdfast.chats.view import View
 from holdfast.core.checks import CHECK
 from holdfast.core.parts import Notice
 from holdfast.worker.history import INSTRUCTIONS
-from holdfast.worker.run import Run, Surroundings
+from holdfast.worker.run import Run, Surroundings, Where
 
 NONE = "This workspace has no instructions of its own."
 
@@ -27,7 +27,12 @@ async def _instructions(run: Run, surroundings: Surroundings) -> tuple[NewMessag
     if history.instructed_for == (where.workspace_id or ""):
         return ()
     # Where the place is says the database, which may be away for a moment.
-    text = await run.chat.persist(lambda: surroundings.instructions(where))
+    return await run.chat.persist(lambda: instructions_of(where, surroundings))
+
+
+async def instructions_of(where: Where, surroundings: Surroundings) -> tuple[NewMessage, ...]:
+    """What is said of the place to a chat that was told nothing of it yet."""
+    text = await surroundings.instructions(where)
     if text is None and where.workspace_id is None:
         return ()
     notice = Notice(code=INSTRUCTIONS, text=text or NONE, data={"workspace_id": where.workspace_id or ""})

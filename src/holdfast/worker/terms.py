@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from holdfast.chats.commands import NewCall
 from holdfast.chats.view import Call
+from holdfast.core.calls import STRUCTURED_OUTPUT
 from holdfast.core.failures import Failure
 from holdfast.core.runs import AgentTerms
-from holdfast.tools.answering import CORRECTIONS, STRUCTURED_OUTPUT, answer_tool
+from holdfast.tools.answering import CORRECTIONS, answer_tool
 from holdfast.tools.contract import Tool
 
 

@@ -25,7 +25,7 @@ from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.family import Isolation
 from holdfast.tools.registry import Registry
 from holdfast.worker.deliveries import tell_parents
-from holdfast.worker.hands import Hands
+from holdfast.worker.hands import Founded, Hands
 from holdfast.worker.lease import LeaseKeeper
 from holdfast.worker.models import Models
 from holdfast.worker.owned import OwnedChat, Texts
@@ -82,6 +82,8 @@ class Worker:
         self._tasks: dict[ChatId, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._wanted = asyncio.Event()
+        # Whether chats may wait for a place: else nobody comes when one is free.
+        self._crowded = True
         self._look_again = asyncio.Event()
         self._untold = asyncio.Event()
         self._lease_lost = asyncio.Event()
@@ -139,15 +141,17 @@ class Worker:
             asyncio.create_task(self._every(settings.poll_seconds, self._tell, self._untold)),
             asyncio.create_task(self._every(INDEX_SECONDS, self._index)),
         ]
+        hands = Hands(
+            worker_id,
+            settings.lease_seconds,
+            store=self._store,
+            clock=self._clock,
+            surroundings=self._surroundings,
+            room=self._room,
+            start=lambda view, founded: self._adopt(view, lease, founded),
+        )
         beside: list[asyncio.Task[None]] = []
         if self._beside is not None:
-            hands = Hands(
-                worker_id,
-                settings.lease_seconds,
-                self._clock,
-                self._room,
-                lambda view: self._adopt(view, lease),
-            )
             beside = [asyncio.create_task(self._beside.work(worker_id, hands))]
         upkeep += beside
         ends = [asyncio.create_task(self._stopping.wait()), asyncio.create_task(self._lease_lost.wait())]
@@ -159,11 +163,14 @@ class Worker:
             if self._stopping.is_set():
                 # First those who would start more chats.
                 await _cancel(beside)
+                await hands.settle(HAND_OVER_SECONDS)
                 # What it is just taking is started, and handed over with the rest.
                 await asyncio.wait({acquiring}, timeout=HAND_OVER_SECONDS)
                 await self._hand_over()
         finally:
-            await _cancel([*ends, *upkeep, *self._tasks.values(), *self._background])
+            await _cancel([*ends, *upkeep])
+            await hands.close(HAND_OVER_SECONDS)
+            await _cancel([*self._tasks.values(), *self._background])
             self._runners.clear()
             self._tasks.clear()
             lease.stop()
@@ -232,12 +239,15 @@ class Worker:
                 default=settings.max_per_user,
             ),
         )
+        self._crowded = True
         for limit, agents_limit in limits:
             views = await self._store.acquire(
                 worker_id, limit=limit, agents_limit=agents_limit, skip_owners=full
             )
             if views:
                 return views
+        # All that could be taken, unless it was somebody's whom we did not ask for.
+        self._crowded = bool(full) or not all(min(limit) > 0 for limit in limits)
         return []
 
     def _room(self, owner_id: UserId) -> int:
@@ -249,11 +259,11 @@ class Worker:
         own = sum(1 for chat in running if chat.owner_id == owner_id)
         return min(self._settings.max_agents - agents, self._settings.max_per_user - own)
 
-    def _adopt(self, view: View, lease: LeaseKeeper) -> None:
+    def _adopt(self, view: View, lease: LeaseKeeper, founded: Founded | None) -> None:
         if view.chat.id not in self._runners:
-            self._start(view, lease)
+            self._start(view, lease, founded)
 
-    def _start(self, view: View, lease: LeaseKeeper) -> None:
+    def _start(self, view: View, lease: LeaseKeeper, founded: Founded | None = None) -> None:
         run = Run(
             OwnedChat(self._store, lease, view, self._bus.publish, self._metrics),
             settings=self._settings,
@@ -263,9 +273,10 @@ class Worker:
             ids=self._ids,
             surroundings=self._surroundings,
             files=self._files,
+            new=None if founded is None else founded.agent,
         )
         run.stopping = self._stopping.is_set()
-        runner = Runner(run, self._turn_ended)
+        runner = Runner(run, self._turn_ended, founded)
         chat_id = view.chat.id
         before = self._tasks.get(chat_id)
         self._runners[chat_id] = runner
@@ -283,7 +294,8 @@ class Worker:
             if self._runners.get(chat_id) is runner:
                 del self._runners[chat_id], self._tasks[chat_id]
                 self._metrics.chats.set(len(self._runners))
-                self._wanted.set()
+                if self._crowded:
+                    self._wanted.set()
 
     def _turn_ended(self, run: Run, texts: Texts) -> None:
         if run.chat.view.chat.run_id is not None:

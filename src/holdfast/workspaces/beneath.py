@@ -259,6 +259,8 @@ def _names(directory: int) -> list[str]:
 
 
 def _similar(before: Parts, name: str, names: list[str]) -> str:
+    if name in names:
+        return "Its name is that of a symbolic link to something that does not exist."
     folded = {other.casefold(): other for other in names}
     close = get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
     if close:

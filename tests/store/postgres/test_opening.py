@@ -80,16 +80,16 @@ async def test_nobody_is_there(url: str, says: str) -> None:
     assert says in error.text
 
 
-async def test_nobody_answers(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nobody_answers(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "CONNECT_SECONDS", 0.3)
-    async with TcpProxy(postgres_url) as proxy:
+    async with TcpProxy(empty_postgres_url) as proxy:
         proxy.mode = "black_hole"
         error = await refused(proxy.url)
     assert "does not answer" in error.text
 
 
-async def test_a_wrong_password(postgres_url: str) -> None:
-    before, at, after = postgres_url.rpartition("@")
+async def test_a_wrong_password(empty_postgres_url: str) -> None:
+    before, at, after = empty_postgres_url.rpartition("@")
     user = before.rpartition(":")[0]
     error = await refused(f"{user}:{SECRET}{at}{after}")
     assert isinstance(error, DatabaseUnreachable)
@@ -102,9 +102,9 @@ async def test_a_database_that_does_not_exist(postgres: Databases) -> None:
     assert "nobody_made_this" in error.text
 
 
-async def test_a_database_that_is_not_utf8(postgres: Databases, postgres_url: str) -> None:
-    name = postgres_url.rpartition("/")[2] + "_ascii"
-    connection = await asyncpg.connect(postgres_url)
+async def test_a_database_that_is_not_utf8(postgres: Databases, empty_postgres_url: str) -> None:
+    name = empty_postgres_url.rpartition("/")[2] + "_ascii"
+    connection = await asyncpg.connect(empty_postgres_url)
     await connection.execute(f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' TEMPLATE template0")
     await connection.close()
     try:
@@ -113,26 +113,26 @@ async def test_a_database_that_is_not_utf8(postgres: Databases, postgres_url: st
         await asyncio.to_thread(postgres.drop_database, name)
 
 
-async def test_a_server_that_is_too_old(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_is_too_old(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "OLDEST_SERVER", 99)
-    assert "99 or newer" in (await refused(postgres_url)).text
+    assert "99 or newer" in (await refused(empty_postgres_url)).text
 
 
-async def test_a_server_that_only_reads(postgres_url: str) -> None:
-    name = postgres_url.rpartition("/")[2]
-    connection = await asyncpg.connect(postgres_url)
+async def test_a_server_that_only_reads(empty_postgres_url: str) -> None:
+    name = empty_postgres_url.rpartition("/")[2]
+    connection = await asyncpg.connect(empty_postgres_url)
     await connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     await connection.close()
-    assert "read-only" in (await refused(postgres_url)).text
+    assert "read-only" in (await refused(empty_postgres_url)).text
 
 
-async def test_a_user_that_may_not_create_tables(postgres_url: str) -> None:
-    connection = await asyncpg.connect(postgres_url)
-    role = postgres_url.rpartition("/")[2] + "_guest"
+async def test_a_user_that_may_not_create_tables(empty_postgres_url: str) -> None:
+    connection = await asyncpg.connect(empty_postgres_url)
+    role = empty_postgres_url.rpartition("/")[2] + "_guest"
     await connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'guest'")
     await connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
     try:
-        host = postgres_url.rpartition("@")[2]
+        host = empty_postgres_url.rpartition("@")[2]
         error = await refused(f"postgresql://{role}:guest@{host}")
         assert isinstance(error, MigrationFailed)
         assert "GRANT" in error.text
@@ -141,48 +141,48 @@ async def test_a_user_that_may_not_create_tables(postgres_url: str) -> None:
         await connection.close()
 
 
-async def test_a_database_of_another_program(postgres_url: str) -> None:
-    connection = await asyncpg.connect(postgres_url)
+async def test_a_database_of_another_program(empty_postgres_url: str) -> None:
+    connection = await asyncpg.connect(empty_postgres_url)
     await connection.execute("CREATE TABLE orders (id bigint)")
-    assert isinstance(await refused(postgres_url), DatabaseDamaged)
+    assert isinstance(await refused(empty_postgres_url), DatabaseDamaged)
     assert await connection.fetchval("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 1
     await connection.close()
 
 
-async def test_a_database_of_a_newer_version(postgres_url: str) -> None:
-    async with replica(postgres_url):
+async def test_a_database_of_a_newer_version(empty_postgres_url: str) -> None:
+    async with replica(empty_postgres_url):
         pass
-    connection = await asyncpg.connect(postgres_url)
+    connection = await asyncpg.connect(empty_postgres_url)
     await connection.execute(migrations.RECORD, 999, "from_the_future", "x", 0)
     await connection.close()
-    assert isinstance(await refused(postgres_url), DatabaseTooNew)
+    assert isinstance(await refused(empty_postgres_url), DatabaseTooNew)
 
 
-async def test_a_tool_does_not_change_the_schema(postgres_url: str) -> None:
+async def test_a_tool_does_not_change_the_schema(empty_postgres_url: str) -> None:
     with pytest.raises(MigrationFailed, match="db migrate"):
-        await open_postgres(postgres_url, publish=nowhere, mode="tool")
-    async with replica(postgres_url) as store:
+        await open_postgres(empty_postgres_url, publish=nowhere, mode="tool")
+    async with replica(empty_postgres_url) as store:
         view = await created(store)
-        async with replica(postgres_url, mode="tool") as tool:
+        async with replica(empty_postgres_url, mode="tool") as tool:
             assert await tool.view(view.chat.id) == view
 
 
-async def test_replicas_that_start_at_the_same_moment(postgres_url: str) -> None:
+async def test_replicas_that_start_at_the_same_moment(empty_postgres_url: str) -> None:
     async def start() -> None:
-        async with replica(postgres_url) as store:
+        async with replica(empty_postgres_url) as store:
             await created(store)
 
     await asyncio.gather(*(start() for _ in range(6)))
-    connection = await asyncpg.connect(postgres_url)
+    connection = await asyncpg.connect(empty_postgres_url)
     numbers = [row[0] for row in await connection.fetch(migrations.RECORDED)]
     await connection.close()
     assert numbers == list(range(1, len(migrations.known("postgres")) + 1))
 
 
-async def test_a_migration_that_fails_leaves_nothing(postgres_url: str) -> None:
+async def test_a_migration_that_fails_leaves_nothing(empty_postgres_url: str) -> None:
     known = migrations.known("postgres")
     broken = migration(len(known) + 1, "broken", "CREATE TABLE half (id bigint); SELECT 1 / 0;")
-    connection = await Address.of(postgres_url).first_connection()
+    connection = await Address.of(empty_postgres_url).first_connection()
     try:
         with pytest.raises(MigrationFailed, match="undone"):
             await migrate(connection, (*known, broken))
@@ -256,7 +256,7 @@ async def test_an_upgrade_that_is_killed_halfway(own_postgres: Postgres) -> None
     await connection.close()
 
 
-async def test_the_types_rows_travel_in_are_what_the_rows_are(postgres_url: str) -> None:
+async def test_the_types_rows_travel_in_are_what_the_rows_are(empty_postgres_url: str) -> None:
     """The statement names fields, but rows are given by position."""
     expected = {
         "chat_moved": ("id", "before", *MOVED),
@@ -272,8 +272,8 @@ async def test_the_types_rows_travel_in_are_what_the_rows_are(postgres_url: str)
         "turn_ended": TURN_ENDED,
         "delivery_put": DELIVERY,
     }
-    async with replica(postgres_url):
-        connection = await asyncpg.connect(postgres_url)
+    async with replica(empty_postgres_url):
+        connection = await asyncpg.connect(empty_postgres_url)
         rows = await connection.fetch(
             "SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "
             "WHERE c.relkind = 'c' AND a.attnum > 0 ORDER BY c.relname, a.attnum"

@@ -77,6 +77,7 @@ export interface CallShown {
   label: string | null;
   phase: string | null;
   status: "pending" | "running" | "succeeded" | "failed" | "cancelled";
+  needs_you: boolean;
   reused: boolean;
   chat_id: string | null;
   usage: Usage | null;
@@ -603,6 +604,17 @@ export interface SignInWith {
   token: string;
 }
 
+export interface Skill {
+  name: string;
+  description: string;
+  folder: string;
+}
+
+export interface SkillPage {
+  items: Skill[];
+  next_cursor: string | null;
+}
+
 export interface Source {
   url: string;
   title: string | null;
@@ -834,6 +846,7 @@ export interface WorkflowShown {
 export interface WorkspaceDiff {
   diff: string;
   truncated: boolean;
+  git: boolean;
 }
 
 export interface WorkspaceShown {
@@ -900,6 +913,7 @@ export interface Routes {
   "DELETE /workspaces/{workspace_id}": { answer: undefined };
   "GET /workspaces/{workspace_id}/files": { query: { q?: string; limit?: number }; answer: FileShownPage };
   "GET /workspaces/{workspace_id}/diff": { answer: WorkspaceDiff };
+  "GET /skills": { query: { workspace_id?: string | null; limit?: number; cursor?: string | null }; answer: SkillPage };
   "POST /files": { answer: files_FileShown };
   "GET /files/{file_id}": { answer: undefined };
   "GET /files/{file_id}/thumbnail": { answer: undefined };
@@ -910,7 +924,7 @@ export interface Routes {
   "GET /agents/{agent_id}": { answer: NamedAgent };
   "PATCH /agents/{agent_id}": { body: ChangeAgent; answer: NamedAgent };
   "DELETE /agents/{agent_id}": { answer: undefined };
-  "GET /workflows": { query: { workspace_id?: string | null }; answer: WorkflowListedPage };
+  "GET /workflows": { query: { workspace_id?: string | null; limit?: number; cursor?: string | null }; answer: WorkflowListedPage };
   "GET /workflows/{name}": { query: { workspace_id?: string | null }; answer: WorkflowShown };
   "GET /workflow-runs": { query: { limit?: number; cursor?: string | null; name?: string | null; status?: "pending" | "running" | "succeeded" | "failed" | "cancelled" | null }; answer: RunListedPage };
   "POST /workflow-runs": { body: StartRun; answer: RunShown };

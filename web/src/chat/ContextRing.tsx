@@ -4,7 +4,7 @@ import clsx from "clsx";
 import { useChat } from "@/feed/hooks";
 import { texts } from "@/texts";
 import { tokens } from "@/ui/format";
-import { Tip } from "@/ui/Tip";
+import { tip } from "@/ui/Tips";
 
 const RADIUS = 7;
 const ROUND = 2 * Math.PI * RADIUS;
@@ -23,23 +23,25 @@ export function ContextRing() {
   const share = Math.min(1, used / limit);
   const told = texts.shell.context(Math.round(share * 100), tokens(used), tokens(limit));
   return (
-    <Tip text={told}>
-      <span role="img" aria-label={told} className="flex size-6 shrink-0 items-center justify-center">
-        <svg viewBox="0 0 18 18" className="-rotate-90 size-[18px]" aria-hidden>
-          <title>{told}</title>
-          <circle cx="9" cy="9" r={RADIUS} fill="none" strokeWidth="2.5" className="stroke-chosen" />
-          <circle
-            cx="9"
-            cy="9"
-            r={RADIUS}
-            fill="none"
-            strokeWidth="2.5"
-            strokeLinecap="round"
-            strokeDasharray={`${share * ROUND} ${ROUND}`}
-            className={clsx(share < 0.6 ? "stroke-accent" : share < 0.85 ? "stroke-warn" : "stroke-bad")}
-          />
-        </svg>
-      </span>
-    </Tip>
+    <span
+      role="img"
+      aria-label={told}
+      {...tip(told)}
+      className="flex size-6 shrink-0 items-center justify-center"
+    >
+      <svg viewBox="0 0 18 18" className="-rotate-90 size-[18px]" aria-hidden>
+        <circle cx="9" cy="9" r={RADIUS} fill="none" strokeWidth="2.5" className="stroke-chosen" />
+        <circle
+          cx="9"
+          cy="9"
+          r={RADIUS}
+          fill="none"
+          strokeWidth="2.5"
+          strokeLinecap="round"
+          strokeDasharray={`${share * ROUND} ${ROUND}`}
+          className={clsx(share < 0.6 ? "stroke-accent" : share < 0.85 ? "stroke-warn" : "stroke-bad")}
+        />
+      </svg>
+    </span>
   );
 }

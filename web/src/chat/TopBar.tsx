@@ -11,7 +11,7 @@ import { texts } from "@/texts";
 import { IconButton } from "@/ui/Button";
 import { money } from "@/ui/format";
 import { usePreferences } from "@/ui/preferences";
-import { Tip } from "@/ui/Tip";
+import { tip } from "@/ui/Tips";
 import { useView } from "@/ui/view";
 import { ContextRing } from "./ContextRing";
 import { StatusBadge } from "./StatusBadge";
@@ -27,16 +27,15 @@ export function TopBar() {
     <header className="flex h-12 shrink-0 items-center gap-2 border-b px-2 sm:px-3">
       <ListToggle />
       {chat?.parent_id && (
-        <Tip text={t.parent}>
-          <Link
-            to="/chats/$chatId"
-            params={{ chatId: chat.parent_id }}
-            aria-label={t.parent}
-            className="flex size-8 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-text"
-          >
-            <CornerLeftUp aria-hidden className="size-4" />
-          </Link>
-        </Tip>
+        <Link
+          to="/chats/$chatId"
+          params={{ chatId: chat.parent_id }}
+          aria-label={t.parent}
+          {...tip(t.parent)}
+          className="flex size-8 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-text"
+        >
+          <CornerLeftUp aria-hidden className="size-4" />
+        </Link>
       )}
       <h1 className="min-w-0 truncate font-semibold text-sm">
         {chat && (chat.title || texts.chats.untitled)}
@@ -89,11 +88,9 @@ function Cost() {
   const cost = money(usage.cost_usd_micros);
   const told = usage.unpriced_steps > 0 ? t.costUnpriced(cost, usage.unpriced_steps) : t.cost(cost);
   return (
-    <Tip text={told}>
-      <span className="tabular hidden text-soft text-xs sm:block">
-        <span aria-hidden>{cost}</span>
-        <span className="sr-only">{told}</span>
-      </span>
-    </Tip>
+    <span {...tip(told)} className="tabular hidden text-soft text-xs sm:block">
+      <span aria-hidden>{cost}</span>
+      <span className="sr-only">{told}</span>
+    </span>
   );
 }

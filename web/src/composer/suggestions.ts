@@ -21,7 +21,9 @@ export interface Command {
   /** Without the slash: "model fast". */
   name: string;
   hint: string;
-  run: () => void;
+  /** What is written in its place, to be gone on with. */
+  writes?: string;
+  run?: () => void;
 }
 
 const MOST = 12;

@@ -28,17 +28,18 @@ export function useSuggestions({ id, text, area, commands, workspaceId, write }:
   const found = focused && text !== dismissed ? triggerAt(text, caret) : null;
   const trigger = found?.kind === "file" && workspaceId === null ? null : found;
   const files = useFiles(workspaceId, trigger);
+  const skills = useSkills(workspaceId, trigger);
   const suggestions: Suggestion[] =
     trigger === null
       ? []
       : trigger.kind === "command"
-        ? matching(commands, trigger.query).map(one => ({
+        ? matching([...commands, ...skills], trigger.query).map(one => ({
             key: one.name,
             title: `/${one.name}`,
             hint: one.hint,
             choose: () => {
-              write("");
-              one.run();
+              write(one.writes ?? "");
+              one.run?.();
             },
           }))
         : files.map(path => ({
@@ -101,6 +102,26 @@ export function useSuggestions({ id, text, area, commands, workspaceId, write }:
       nothing: t.noFiles,
     },
   };
+}
+
+/** What agents have learnt to do, as commands: the beginning of a message that asks for it. */
+function useSkills(workspaceId: string | null, trigger: Trigger | null): readonly Command[] {
+  const found = useQuery({
+    queryKey: ["skills", workspaceId],
+    queryFn: async ({ signal }) => {
+      const query = { workspace_id: workspaceId, limit: 200 };
+      const page = await call("GET /skills", { query, signal });
+      return page.items.map(
+        (skill): Command => ({
+          name: `skill ${skill.name}`,
+          hint: skill.description,
+          writes: t.askSkill(skill.name),
+        }),
+      );
+    },
+    enabled: trigger?.kind === "command",
+  });
+  return found.data ?? [];
 }
 
 function useFiles(workspaceId: string | null, trigger: Trigger | null): readonly string[] {

@@ -31,6 +31,7 @@ export function Agents() {
     <>
       <Lead>{t.lead}</Lead>
       <Part
+        title={t.list}
         action={
           <Button small icon={Plus} onClick={() => setEditing("new")}>
             {t.add}

@@ -17,6 +17,9 @@ import { useChange } from "./useChange";
 
 const t = texts.settings.models;
 
+/** The provider that answers where none is configured: its kind, and its name. */
+const DEMO = "demo";
+
 export const PROVIDERS = ["providers"] as const;
 export const CONFIGS = ["model-configs"] as const;
 export const STALE = [PROVIDERS, CONFIGS, modelsQuery.queryKey, ["settings"]];
@@ -84,9 +87,9 @@ function Providers() {
             marks={
               <>
                 {!provider.enabled && <Mark>{t.disabled}</Mark>}
-                {provider.origin === "configuration" && <Mark>{t.fromFile}</Mark>}
+                <Origin origin={provider.origin} builtIn={provider.kind === DEMO} />
                 <Mark look={provider.has_key ? "good" : "plain"}>
-                  {provider.has_key ? t.hasKey : t.noKey}
+                  {provider.has_key ? t.hasKey : provider.kind === DEMO ? t.needsNoKey : t.noKey}
                 </Mark>
               </>
             }
@@ -144,7 +147,7 @@ function Configs() {
             marks={
               <>
                 {!config.enabled && <Mark>{t.disabled}</Mark>}
-                {config.origin === "configuration" && <Mark>{t.fromFile}</Mark>}
+                <Origin origin={config.origin} builtIn={config.provider === DEMO} />
               </>
             }
             detail={[
@@ -176,6 +179,12 @@ function Configs() {
       {editing && <ModelForm config={editing === "new" ? null : editing} onClose={() => setEditing(null)} />}
     </Part>
   );
+}
+
+/** Where it comes from, if it cannot be changed here. */
+function Origin({ origin, builtIn }: { origin: ProviderShown["origin"]; builtIn: boolean }) {
+  if (origin !== "configuration") return null;
+  return <Mark>{builtIn ? t.builtIn : t.fromFile}</Mark>;
 }
 
 /** A short call to the model, and what came of it. */

@@ -14,7 +14,6 @@ const t = texts.settings.models;
 const KINDS = [
   "anthropic",
   "openai",
-  "google",
   "deepseek",
   "openrouter",
   "groq",
@@ -29,7 +28,6 @@ export function ProviderForm({ provider, onClose }: { provider: ProviderShown | 
   const [name, setName] = useState(provider?.name ?? "");
   const [kind, setKind] = useState(provider?.kind ?? "anthropic");
   const [baseUrl, setBaseUrl] = useState(provider?.base_url ?? "");
-  const [api, setApi] = useState(provider?.api === "responses" ? "responses" : "chat");
   const [key, setKey] = useState("");
   const [enabled, setEnabled] = useState(provider?.enabled ?? true);
   const save = useChange(
@@ -39,7 +37,7 @@ export function ProviderForm({ provider, onClose }: { provider: ProviderShown | 
         body: {
           kind,
           base_url: baseUrl.trim() || null,
-          api: api === "responses" ? "responses" : "chat",
+          api: provider?.api === "responses" ? "responses" : "chat",
           api_key: key.trim() || null,
           enabled,
         },
@@ -64,14 +62,6 @@ export function ProviderForm({ provider, onClose }: { provider: ProviderShown | 
           choices={[...new Set([...KINDS, kind])].map(value => ({ value, title: value }))}
           onValue={setKind}
         />
-        {kind === "openai" && (
-          <ChoiceField
-            label={t.api}
-            value={api}
-            choices={["chat", "responses"].map(value => ({ value, title: value }))}
-            onValue={setApi}
-          />
-        )}
         <TextField label={t.baseUrl} hint={t.baseUrlHint} type="url" value={baseUrl} onValue={setBaseUrl} />
         <TextField
           label={t.apiKey}

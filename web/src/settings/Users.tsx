@@ -34,6 +34,7 @@ export function Users() {
       <Lead>{t.lead}</Lead>
       {token !== null && <Shown label={t.link} value={`${location.origin}/login#token=${token}`} />}
       <Part
+        title={t.list}
         action={
           <Button small icon={Plus} onClick={() => setAdding(true)}>
             {t.add}

@@ -27,6 +27,7 @@ export function Workspaces() {
     <>
       <Lead>{t.lead}</Lead>
       <Part
+        title={t.list}
         action={
           <Button small icon={Plus} onClick={() => setAdding(true)}>
             {t.add}

@@ -14,7 +14,6 @@ import type { ReactNode } from "react";
 import { afterEach, vi } from "vitest";
 import { ChatFeeds, type OpenChat } from "@/feed/chats";
 import { ChatFeedProvider, FeedsProvider } from "@/feed/hooks";
-import { TipProvider } from "@/ui/Tip";
 
 export interface Asked {
   method: string;
@@ -71,9 +70,7 @@ export async function drawn(
     render(
       <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
         <FeedsProvider feeds={feeds}>
-          <TipProvider>
-            <RouterProvider router={router as never} />
-          </TipProvider>
+          <RouterProvider router={router as never} />
         </FeedsProvider>
       </QueryClientProvider>,
     );

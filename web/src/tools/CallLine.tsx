@@ -14,10 +14,10 @@ import {
 import { memo, useState } from "react";
 import { useSession } from "@/api/queries";
 import { useChat } from "@/feed/hooks";
-import { useTick } from "@/panels/useTick";
 import { texts } from "@/texts";
 import type { Call } from "@/transcript/rows";
 import { duration } from "@/ui/format";
+import { useTick } from "@/ui/tick";
 import { Ask } from "./asks/Ask";
 import { Uncertain } from "./asks/Uncertain";
 import { ChatLink, chatIn } from "./bodies/Agents";

@@ -228,7 +228,7 @@ describe("asking a person", () => {
   });
   it.each([
     ["Once", { decision: "approve", scope: "once" }],
-    ["Always execute in this chat", { decision: "approve", scope: "chat" }],
+    ["Always allow execute in this chat", { decision: "approve", scope: "chat" }],
   ])("%s", async (button, body) => {
     const around = await ask("approval", "execute", { command: "ls" });
     await press(button);

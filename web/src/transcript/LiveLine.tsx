@@ -5,9 +5,9 @@ import clsx from "clsx";
 import { CircleAlert, LoaderCircle } from "lucide-react";
 import { useMemo } from "react";
 import { useChat } from "@/feed/hooks";
-import { useTick } from "@/panels/useTick";
 import { texts } from "@/texts";
 import { tokens } from "@/ui/format";
+import { useTick } from "@/ui/tick";
 import { liveOf } from "./live";
 
 const t = texts.transcript.live;

@@ -4,9 +4,9 @@ import clsx from "clsx";
 import { Brain, ChevronRight } from "lucide-react";
 import { memo, useState } from "react";
 import type { Reasoning as ReasoningPart } from "@/api/schema";
-import { useTick } from "@/panels/useTick";
 import { texts } from "@/texts";
 import { duration } from "@/ui/format";
+import { useTick } from "@/ui/tick";
 import { Markdown } from "./markdown/Markdown";
 
 const t = texts.transcript;

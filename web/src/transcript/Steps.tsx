@@ -8,11 +8,7 @@ import { texts } from "@/texts";
 import { CallLine } from "@/tools/CallLine";
 import { Boundary } from "@/ui/Boundary";
 import { Reasoning } from "./Reasoning";
-import { isCall, type Line } from "./rows";
-
-/** So many lines are never folded, and so many of the last stay when others are. */
-const MOST = 6;
-const KEPT = 3;
+import { foldedOf, isCall, type Line } from "./rows";
 
 export function Steps({ chatId, lines }: { chatId: string; lines: readonly Line[] }) {
   const [open, setOpen] = useState(false);
@@ -57,11 +53,6 @@ export function Steps({ chatId, lines }: { chatId: string; lines: readonly Line[
       ))}
     </div>
   );
-}
-
-/** How many lines at the beginning are folded. */
-export function foldedOf(lines: readonly Line[]): number {
-  return lines.length > MOST ? lines.length - KEPT : 0;
 }
 
 /** What the folded calls were: "read_file 5, execute 2". */

@@ -1,7 +1,7 @@
 // The conversation. Only what is seen is drawn; it follows the end unless the reader scrolled up, and loads what
 // was said earlier as the reader comes near it, without moving what is read.
 
-import { useVirtualizer } from "@tanstack/react-virtual";
+import { elementScroll, useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, LoaderCircle } from "lucide-react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { textOf } from "@/api/problem";
@@ -10,32 +10,47 @@ import { texts } from "@/texts";
 import { ChildAsks } from "@/tools/ChildAsks";
 import { Button } from "@/ui/Button";
 import { toast } from "@/ui/view";
+import { estimated } from "./estimate";
 import { FailureCard } from "./FailureCard";
 import { useFollowing } from "./follow";
 import { LiveLine } from "./LiveLine";
-import { useLinked } from "./linked";
+import { type Linked, useLinked } from "./linked";
 import { PinBar } from "./PinBar";
 import { RowView } from "./RowView";
 import { gapAmong, type Row, reusing, rowOf, rowsOf, withPreview } from "./rows";
 
 const t = texts.transcript;
-const ESTIMATES = { user: 90, agent: 180, notice: 60 };
 /** History is loaded when the reader is so many rows away from where it ends. */
 const AHEAD = 6;
 
 export function Transcript({ chatId }: { chatId: string }) {
-  const rows = useRows();
   const ready = useChat(state => state.caughtUp);
+  const { target, go } = useLinked();
+  return (
+    <div className="relative flex min-h-0 flex-1 flex-col">
+      <PinBar chatId={chatId} onJump={go} />
+      {ready ? <History chatId={chatId} target={target} /> : <Opening />}
+      <LiveLine />
+    </div>
+  );
+}
+
+/** Begins at the end, or where a link leads. */
+function History({ chatId, target }: { chatId: string; target: Linked["target"] }) {
+  const rows = useRows();
   const scroller = useRef<HTMLDivElement>(null);
   const below = useRef<HTMLDivElement>(null);
-  const { follow, jump, leave } = useFollowing(scroller, below);
-  const { target, go } = useLinked();
+  const { follow, jump, leave, own, stick } = useFollowing(scroller, below);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: index => ESTIMATES[rows[index]?.kind ?? "agent"],
+    estimateSize: index => estimated(rows[index]),
     getItemKey: index => rows[index]?.key ?? index,
+    scrollToFn: (...write) => own(() => elementScroll(...write)),
     anchorTo: "end",
+    // So that the end is what is drawn first.
+    initialOffset: () => rows.reduce((sum, row) => sum + estimated(row), 0) - innerHeight,
+    initialRect: { width: 0, height: innerHeight },
     overscan: 4,
     paddingStart: 12,
     scrollPaddingStart: 12,
@@ -43,13 +58,9 @@ export function Transcript({ chatId }: { chatId: string }) {
   const items = virtual.getVirtualItems();
   const loading = useOlder(rows, items[0]?.index ?? 0, items.at(-1)?.index ?? -1);
 
-  // Once, when the history is here: at its end, or where a link leads.
-  const opened = useRef(false);
-  useLayoutEffect(() => {
-    if (!ready || opened.current || rows.length === 0) return;
-    opened.current = true;
-    if (target === null) jump();
-  });
+  // Not by observing the messages: their sizes are observed already, and what changes through that is told too
+  // late in the same frame.
+  useLayoutEffect(stick);
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each link, not for rows that come later
   useLayoutEffect(() => {
     const index = target === null ? -1 : rowOf(rows, target.messageId);
@@ -59,58 +70,53 @@ export function Transcript({ chatId }: { chatId: string }) {
   }, [target]);
 
   return (
-    <div className="relative flex min-h-0 flex-1 flex-col">
-      <PinBar chatId={chatId} onJump={go} />
-      <div className="relative min-h-0 flex-1">
-        <div
-          ref={scroller}
-          role="log"
-          aria-live="off"
-          aria-label={t.label}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-          tabIndex={0}
-          className="h-full overflow-y-auto overflow-x-hidden [overflow-anchor:none]"
-        >
-          <div className="relative w-full" style={{ height: virtual.getTotalSize() }}>
-            {items.map(item => {
-              const row = rows[item.index];
-              if (row === undefined) return null;
-              return (
-                <div
-                  key={item.key}
-                  ref={virtual.measureElement}
-                  data-index={item.index}
-                  className="absolute top-0 left-0 w-full"
-                  style={{ transform: `translateY(${item.start}px)` }}
-                >
-                  <RowView chatId={chatId} row={row} marked={isMarked(row, target?.messageId)} />
-                </div>
-              );
-            })}
-          </div>
-          <div ref={below}>
-            <ChildAsks chatId={chatId} />
-            <FailureCard />
-          </div>
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        role="log"
+        aria-live="off"
+        aria-label={t.label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="h-full overflow-y-auto overflow-x-hidden [overflow-anchor:none]"
+      >
+        <div className="relative w-full" style={{ height: virtual.getTotalSize() }}>
+          {items.map(item => {
+            const row = rows[item.index];
+            if (row === undefined) return null;
+            return (
+              <div
+                key={item.key}
+                ref={virtual.measureElement}
+                data-index={item.index}
+                className="absolute top-0 left-0 w-full"
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                <RowView chatId={chatId} row={row} marked={isMarked(row, target?.messageId)} />
+              </div>
+            );
+          })}
         </div>
-        {!ready && <Opening />}
-        {loading && (
-          <p className="absolute top-2 left-1/2 flex -translate-x-1/2 items-center gap-2 rounded-full border bg-raised px-3 py-1 text-soft text-xs shadow-lift">
-            <LoaderCircle aria-hidden className="size-3.5 animate-spin" />
-            {t.older}
-          </p>
-        )}
-        {!follow && (
-          <Button
-            icon={ArrowDown}
-            className="absolute bottom-2 left-1/2 -translate-x-1/2 rounded-full! shadow-lift"
-            onClick={jump}
-          >
-            {t.latest}
-          </Button>
-        )}
+        <div ref={below}>
+          <ChildAsks chatId={chatId} />
+          <FailureCard />
+        </div>
       </div>
-      <LiveLine />
+      {loading && (
+        <p className="absolute top-2 left-1/2 flex -translate-x-1/2 items-center gap-2 rounded-full border bg-raised px-3 py-1 text-soft text-xs shadow-lift">
+          <LoaderCircle aria-hidden className="size-3.5 animate-spin" />
+          {t.older}
+        </p>
+      )}
+      {!follow && (
+        <Button
+          icon={ArrowDown}
+          className="absolute bottom-2 left-1/2 -translate-x-1/2 rounded-full! shadow-lift"
+          onClick={jump}
+        >
+          {t.latest}
+        </Button>
+      )}
     </div>
   );
 }
@@ -158,7 +164,7 @@ function useOlder(rows: readonly Row[], from: number, to: number): boolean {
 
 function Opening() {
   return (
-    <div role="status" className="absolute inset-0 mx-auto flex max-w-3xl flex-col gap-4 px-4 pt-8">
+    <div role="status" className="mx-auto flex w-full min-h-0 max-w-3xl flex-1 flex-col gap-4 px-4 pt-8">
       <span className="sr-only">{texts.common.loading}</span>
       <div className="ml-auto h-10 w-2/5 animate-pulse rounded-2xl bg-sunken" />
       <div className="h-4 w-4/5 animate-pulse rounded bg-sunken" />

@@ -4,7 +4,6 @@ import type { OpenChat } from "@/feed/chats";
 import { EMPTY, type LivePart } from "@/feed/state";
 import { chatWith, messageWith } from "@/testing/made";
 import { hintOf } from "./FailureCard";
-import { follows } from "./follow";
 import { liveOf } from "./live";
 import { toggled } from "./pins";
 
@@ -97,23 +96,6 @@ it("what failed says what to do", () => {
   expect(hintOf({ ...failure, kind: "auth" })).toMatch(/API key/);
   expect(hintOf({ ...failure, kind: "something new" })).toBeNull();
   expect(hintOf({ ...failure, kind: "toString" })).toBeNull();
-});
-
-describe("following the end", () => {
-  it("goes on while the end moves away", () => {
-    expect(follows(true, { top: 100, below: 0 }, { top: 100, below: 300 })).toBe(true);
-  });
-  it("ends with the first step upwards and begins again at the end", () => {
-    expect(follows(true, { top: 100, below: 0 }, { top: 90, below: 10 })).toBe(false);
-    expect(follows(false, { top: 90, below: 300 }, { top: 200, below: 190 })).toBe(false);
-    expect(follows(false, { top: 90, below: 300 }, { top: 380, below: 10 })).toBe(true);
-  });
-  it("does not begin again while the reader rests near the end", () => {
-    expect(follows(false, { top: 90, below: 20 }, { top: 90, below: 20 })).toBe(false);
-  });
-  it("survives what shrinks: the browser moves up then, not the reader", () => {
-    expect(follows(true, { top: 100, below: 0 }, { top: 50, below: 0 })).toBe(true);
-  });
 });
 
 it("pins are kept in the order of the history, and taken away again", () => {

@@ -138,6 +138,15 @@ export function isCall(part: LivePart): part is Call {
   return part.type === "tool_call" || part.type === "tool_call_delta";
 }
 
+/** So many lines are never folded, and so many of the last stay when others are. */
+const UNFOLDED = 6;
+const KEPT = 3;
+
+/** How many lines at the beginning of a block of steps are folded. */
+export function foldedOf(lines: readonly Line[]): number {
+  return lines.length > UNFOLDED ? lines.length - KEPT : 0;
+}
+
 // --- looking for a message ---
 
 /** The row a message is in, or -1. */

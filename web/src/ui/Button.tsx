@@ -3,7 +3,7 @@
 import clsx from "clsx";
 import { LoaderCircle, type LucideIcon } from "lucide-react";
 import type { ButtonHTMLAttributes, Ref } from "react";
-import { Tip } from "./Tip";
+import { tip } from "./Tips";
 
 type Weight = "main" | "plain" | "quiet" | "danger";
 
@@ -67,21 +67,20 @@ interface IconProps extends ButtonHTMLAttributes<HTMLButtonElement> {
 
 export function IconButton({ icon: Icon, label, keys, small, main, className, ...rest }: IconProps) {
   return (
-    <Tip text={label} keys={keys}>
-      <button
-        type="button"
-        aria-label={label}
-        {...rest}
-        className={clsx(
-          "inline-flex shrink-0 items-center justify-center rounded-md transition-colors",
-          "disabled:cursor-default disabled:opacity-50 aria-pressed:bg-chosen",
-          main ? LOOK.main : LOOK.quiet,
-          small ? "size-7" : "size-8",
-          className,
-        )}
-      >
-        <Icon aria-hidden className={small ? "size-3.5" : "size-4"} />
-      </button>
-    </Tip>
+    <button
+      type="button"
+      aria-label={label}
+      {...tip(label, keys)}
+      {...rest}
+      className={clsx(
+        "inline-flex shrink-0 items-center justify-center rounded-md transition-colors",
+        "disabled:cursor-default disabled:opacity-50 aria-pressed:bg-chosen",
+        main ? LOOK.main : LOOK.quiet,
+        small ? "size-7" : "size-8",
+        className,
+      )}
+    >
+      <Icon aria-hidden className={small ? "size-3.5" : "size-4"} />
+    </button>
   );
 }

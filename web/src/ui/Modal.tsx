@@ -23,7 +23,7 @@ export function Modal({ title, bare = false, wide = false, onClose, children }: 
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();
-    // Not the close button, which the browser would take: its tooltip would open, and eat the first Escape.
+    // Not the close button, which the browser would take: its tooltip would open.
     (dialog?.querySelector<HTMLElement>("[data-first]") ?? dialog)?.focus();
     return () => {
       dialog?.close();

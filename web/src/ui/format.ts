@@ -1,5 +1,9 @@
 // Numbers, money and times as people read them. Pure: the moment is passed in.
 
+// Made once: making one costs more than drawing a message.
+const DAY = new Intl.DateTimeFormat("en", { day: "numeric", month: "short" });
+const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
+
 export function tokens(count: number): string {
   if (count < 1000) return String(count);
   if (count < 100_000) return `${(count / 1000).toFixed(1).replace(/\.0$/, "")}K`;
@@ -30,9 +34,9 @@ export function age(at: string, now: Date): string {
   if (minutes < 1) return "now";
   if (minutes < 60) return `${minutes}m`;
   if (minutes < 24 * 60) return `${Math.floor(minutes / 60)}h`;
-  return new Date(at).toLocaleDateString("en", { day: "numeric", month: "short" });
+  return DAY.format(new Date(at));
 }
 
 export function moment(at: string): string {
-  return new Date(at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
+  return MOMENT.format(new Date(at));
 }

@@ -35,7 +35,7 @@ _NAMES = tuple(command.name for command in COMMANDS)
 KEYS = """\
 Enter sends; while the agent works, the message waits in the queue.
 Ctrl-T steers with what you typed, Ctrl-X interrupts with it.
-Alt-Enter or Ctrl-J begins a new line, Up brings back what you sent.
+Alt-Enter or Shift-Enter begins a new line, Up brings back what you sent.
 Ctrl-C interrupts the turn; again, it leaves."""
 
 

@@ -10,7 +10,7 @@ from holdfast.cli.client import Client
 from holdfast.cli.ctrl_c import CtrlC
 from holdfast.cli.neutral import neutral_line
 from holdfast.cli.runs.events import Asks, watch_run
-from holdfast.cli.runs.outputs import JsonLines, Live, Output, PlainLines
+from holdfast.cli.runs.outputs import Live, Output, PlainLines, RunAsJson
 from holdfast.cli.runs.telling import result_text, why
 from holdfast.core.chats import Chat
 from holdfast.core.errors import HoldfastError
@@ -24,7 +24,7 @@ _LOOK_SECONDS = 2.0
 
 def output_for(*, as_json: bool) -> Output:
     if as_json:
-        return JsonLines()
+        return RunAsJson()
     return Live(sys.stdout) if sys.stdout.isatty() else PlainLines()
 
 

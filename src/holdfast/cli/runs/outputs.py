@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from holdfast.cli.events import Received
+from holdfast.cli.lines import JsonLines
 from holdfast.cli.neutral import neutral, neutral_line
 from holdfast.cli.runs.progress import (
     Asked,
@@ -41,20 +42,9 @@ class Output(Protocol):
     def end(self) -> None: ...
 
 
-class JsonLines:
-    """One event a line, as the feed has it."""
-
+class RunAsJson(JsonLines):
     def __init__(self) -> None:
         self.progress = Progress()
-
-    def received(self, received: Received) -> None:
-        print(received.line(), flush=True)
-
-    def show(self, entries: list[Entry]) -> None:
-        pass
-
-    def end(self) -> None:
-        pass
 
 
 class PlainLines:

@@ -33,7 +33,8 @@ _CONTROL: dict[str, Name] = {
     "\x05": "end",
     "\x06": "right",
     "\x08": "backspace",
-    "\n": "newline",
+    # What programs that drive a terminal end their lines with.
+    "\n": "enter",
     "\x0b": "cut_after",
     "\x0c": "redraw",
     "\r": "enter",
@@ -63,6 +64,9 @@ _SEQUENCES: dict[str, Name] = {
     "1;3D": "word_left",
     "1;5C": "word_right",
     "1;5D": "word_left",
+    # Enter with Shift held down, from terminals that tell the two apart.
+    "13;2u": "newline",
+    "27;2;13~": "newline",
 }
 # After ESC alone: with Alt held down.
 _ALT: dict[str, Name] = {

@@ -130,21 +130,21 @@
 
   // Whatever is wrong with a call rejects its promise.
   const call = (type, describeCall) => new Promise((resolve, reject) => {
-    const line = lineOf(new Error().stack);
+    const { stack } = new Error();
     let what;
     try {
       what = describeCall();
     } catch (error) {
-      if (error instanceof Error) sites.set(error, line);
+      if (error instanceof Error) sites.set(error, lineOf(stack));
       throw error;
     }
     const id = ++next;
     say({ type, id, branch, ...what });
-    calls.set(id, { resolve, reject, line });
+    calls.set(id, { resolve, reject, stack });
   });
 
   const settle = ({ id, value, error, spent: now }) => {
-    const { resolve, reject, line } = calls.get(id);
+    const { resolve, reject, stack } = calls.get(id);
     calls.delete(id);
     spent = now;
     if (error === null) return resolve(value);
@@ -155,7 +155,7 @@
     } else if (error.kind !== 'refused') {
       thrown.name = 'AgentError';
     }
-    sites.set(thrown, line);
+    sites.set(thrown, lineOf(stack));
     reject(thrown);
   };
 

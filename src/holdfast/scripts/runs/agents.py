@@ -1,30 +1,36 @@
 """Agents of a run: each is a chat of its own with a fresh context, named by the journal before it exists. It
 is started once however often it is tried, and has no tool or right that the run lacks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from holdfast.chats.change import Refusal
-from holdfast.chats.commands import Acquire, Create, Send, Stop
-from holdfast.chats.view import View
+from holdfast.chats.commands import Create, Send, Stop
+from holdfast.chats.new_agent import NewAgent
+from holdfast.core.accounts import NamedAgent
+from holdfast.core.calls import STRUCTURED_OUTPUT
 from holdfast.core.chats import Settings
 from holdfast.core.errors import HoldfastError, InvalidInput, TryAgain
-from holdfast.core.ids import ChatId, NamedAgentId, UserId, WorkspaceId
+from holdfast.core.ids import ChatId, WorkspaceId
 from holdfast.core.parts import Text
-from holdfast.core.runs import CallError, Run
+from holdfast.core.runs import AgentTerms, CallError, Run
 from holdfast.core.text import one_line
 from holdfast.core.usage import Budget
 from holdfast.scripts.engines.messages import AgentCall
 from holdfast.store import agent_ends, children, named_agents, workspaces
 from holdfast.store.agent_ends import Answered
 from holdfast.store.interface import Applied, Once
-from holdfast.tools.answering import REMINDER, STRUCTURED_OUTPUT
+from holdfast.store.query import Query
+from holdfast.tools.answering import REMINDER
 from holdfast.tools.choice import names_of, narrowed
 from holdfast.tools.contract import ToolError
 from holdfast.tools.family import Family
 from holdfast.tools.schema import check_answer_schema
+
+T = TypeVar("T")
 
 INSTRUCTIONS = (
     "You are an agent of a workflow: a script gave you one task and reads only your last message. Do the "
@@ -40,19 +46,17 @@ LABEL_LENGTH = 80
 class Hands(Protocol):
     """The worker under whose lease a run is driven, as far as it can take agents at once."""
 
-    def claim(self, owner_id: UserId) -> Acquire | None:
-        """What makes a new agent that worker's; None: it has no room."""
-        ...
-
-    def adopt(self, view: View | None) -> None:
-        """Once for every claim: the agent as it was committed, if it was."""
+    async def make(self, agents: Sequence[NewAgent], beside: Query[T]) -> tuple[T, list[Refusal | None]]:
+        """Writes, and makes agents that this makes known: that worker's own as far as it has room; for the
+        others somebody comes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """`error` says why it could not be started; `remarks` are what people should know."""
+class Prepared:
+    """`error` says why it cannot be started; `remarks` are what people should know."""
 
+    agent: NewAgent | None = None
     error: CallError | None = None
     remarks: tuple[str, ...] = ()
 
@@ -76,40 +80,30 @@ class Agents:
                 return _failed(f"agent(): there is no tool {name[:100]!r} that an agent could use")
         return None
 
-    async def begin(self, run: Run, call: AgentCall, chat_id: ChatId, hands: Hands, *, again: bool) -> Begun:
-        """`again`: it may exist already."""
-        if again and await self._store.view(chat_id) is not None:
-            return Begun()
+    async def prepare(self, run: Run, call: AgentCall, chat_id: ChatId) -> Prepared:
+        """The agent of a call. A place of its own is made here, so the journal must name the chat by then."""
         remarks: list[str] = []
         try:
-            settings = await self._settings(run, call, remarks)
+            model = self._model(run, call.options.model, remarks)
+            named = await self._named(run, call.options.agent, remarks)
+            settings = _settings(run, call, model, named)
             if call.options.isolation is not None:
                 settings = replace(settings, workspace_id=await self._place(run, chat_id))
         except ToolError as error:
-            return Begun(error=_failed(f"agent(): {error}"))
-        create = Create(
-            owner_id=run.owner_id, settings=settings, parts=(Text(text=call.prompt),), run_id=run.id
+            return Prepared(error=_failed(f"agent(): {error}"))
+        agent = NewAgent(
+            chat_id=chat_id,
+            create=Create(
+                owner_id=run.owner_id, settings=settings, parts=(Text(text=call.prompt),), run_id=run.id
+            ),
+            named=named,
+            terms=terms_of(call),
+            capped=run.budget.tokens is not None or settings.budget is not None,
         )
-        refusal = await self._create(chat_id, create, hands)
-        if refusal is not None and refusal.code != "wrong_state":
-            return Begun(error=_failed(f"agent(): {refusal.text}"))
-        # Made now, or by whoever owned the run before.
-        return Begun(remarks=tuple(remarks))
+        return Prepared(agent=agent, remarks=tuple(remarks))
 
-    async def _create(self, chat_id: ChatId, create: Create, hands: Hands) -> Refusal | None:
-        """Ours at once if there is room; else somebody comes for it."""
-        claim = hands.claim(create.owner_id)
-        if claim is None:
-            made = await self._store.transition(chat_id, create)
-            return made if isinstance(made, Refusal) else None
-        view: View | None = None
-        try:
-            made = await self._store.transition(chat_id, create, claim)
-            # There already: perhaps by the same commit, whose answer was lost.
-            view = made.view if isinstance(made, Applied) else await self._store.view(chat_id)
-        finally:
-            hands.adopt(view)
-        return made if isinstance(made, Refusal) else None
+    async def exists(self, chat_id: ChatId) -> bool:
+        return await self._store.view(chat_id) is not None
 
     async def answers(self, chat_id: ChatId) -> tuple[Answered, ...]:
         return await self._store.read(agent_ends.answers(chat_id, STRUCTURED_OUTPUT))
@@ -139,20 +133,6 @@ class Agents:
             return None
         return await self._family.isolation.end(child)
 
-    async def _settings(self, run: Run, call: AgentCall, remarks: list[str]) -> Settings:
-        options = call.options
-        return Settings(
-            title=one_line(options.label or call.prompt, LABEL_LENGTH),
-            title_source="person" if options.label else "none",
-            model=self._model(run, options.model, remarks),
-            effort=options.effort,
-            workspace_id=run.workspace_id,
-            agent=await self._named(run, options.agent, remarks),
-            instructions=INSTRUCTIONS if options.schema is None else STRUCTURED,
-            tools=narrowed(run.tools, options.tools),
-            budget=None if options.budget is None else Budget(tokens=options.budget),
-        )
-
     def _model(self, run: Run, name: str | None, remarks: list[str]) -> str | None:
         """Scripts are written for other servers too: a model that is not there does not stop them."""
         if name is None or name == run.model:
@@ -164,14 +144,13 @@ class Agents:
             return run.model
         return name
 
-    async def _named(self, run: Run, name: str | None, remarks: list[str]) -> NamedAgentId | None:
+    async def _named(self, run: Run, name: str | None, remarks: list[str]) -> NamedAgent | None:
         if name is None:
             return None
         found = await self._store.read(named_agents.named(name, run.owner_id))
         if found is None:
             remarks.append(f"There is no named agent {name[:100]!r} here; one without a name is used.")
-            return None
-        return found.id
+        return found
 
     async def _place(self, run: Run, chat_id: ChatId) -> WorkspaceId:
         """Whoever owned the run before may have made it and come no further."""
@@ -186,6 +165,30 @@ class Agents:
             raise
         except HoldfastError as error:
             raise ToolError(error.text) from error
+
+
+def _settings(run: Run, call: AgentCall, model: str | None, agent: NamedAgent | None) -> Settings:
+    options = call.options
+    return Settings(
+        title=one_line(options.label or call.prompt, LABEL_LENGTH),
+        title_source="person" if options.label else "none",
+        model=model,
+        effort=options.effort,
+        workspace_id=run.workspace_id,
+        agent=None if agent is None else agent.id,
+        instructions=INSTRUCTIONS if options.schema is None else STRUCTURED,
+        tools=narrowed(run.tools, options.tools),
+        budget=None if options.budget is None else Budget(tokens=options.budget),
+    )
+
+
+def terms_of(call: AgentCall) -> AgentTerms | None:
+    """What binds the agent beyond the settings of its chat; None: nothing."""
+    options = call.options
+    terms = AgentTerms(
+        schema=options.schema, max_steps=options.max_steps, max_tool_calls=options.max_tool_calls
+    )
+    return None if terms == AgentTerms() else terms
 
 
 def _failed(text: str) -> CallError:

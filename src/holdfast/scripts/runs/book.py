@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from holdfast.chats.commands import DeliveryKey
 from holdfast.core.ids import ChatId
-from holdfast.core.runs import AgentTerms, LineKind, PinnedScript, Run, RunCall, RunLine
+from holdfast.core.runs import LineKind, PinnedScript, Run, RunCall, RunLine
 from holdfast.core.text import clean_deep
 from holdfast.core.usage import Usage
 from holdfast.scripts.engines.messages import AgentCall, Answer, Call
 from holdfast.scripts.journal import MAIN, Delivery, Ended, Entry, Journal, Scope, lend
+from holdfast.scripts.runs.agents import terms_of
 from holdfast.store.journals import Ending, Entries
 
 # A call: which script made it, and its number there.
@@ -143,6 +144,10 @@ class Book:
             self._spent = self._spent + usage
             self._put(place, replace(self._rows[place], usage=usage))
 
+    def touch(self, place: Place) -> None:
+        """Those who watch should look at the call again: what is not in the journal has changed."""
+        self._dirty[place] = None
+
     def never_made(self, place: Place) -> None:
         """The agent of this call could not be started: there is no such chat."""
         self._put(place, replace(self._rows[place], chat_id=None))
@@ -231,14 +236,6 @@ def row_of(entry: Entry) -> RunCall:
         error=None if ended is None else ended.error,
         reused=entry.reused,
     )
-
-
-def terms_of(call: AgentCall) -> AgentTerms | None:
-    options = call.options
-    terms = AgentTerms(
-        schema=options.schema, max_steps=options.max_steps, max_tool_calls=options.max_tool_calls
-    )
-    return None if terms == AgentTerms() else terms
 
 
 def _paid(row: RunCall) -> Usage:

@@ -14,6 +14,7 @@ import msgspec
 import structlog
 from msgspec.structs import replace
 
+from holdfast.core.chats import Status
 from holdfast.core.clock import Clock
 from holdfast.core.errors import BadScript, Contradiction, HoldfastError, StoreClosed, TryAgain
 from holdfast.core.events import BusEvent, RunHint
@@ -52,6 +53,9 @@ from holdfast.store.query import constant
 
 log = structlog.get_logger(__name__)
 
+# So much later people may see what a script said than it said it.
+SOON_SECONDS = 0.02
+
 
 @dataclass(frozen=True, kw_only=True)
 class Means:
@@ -86,6 +90,8 @@ class Conductor:
         self._awake = asyncio.Event()
         # Some may have ended while nobody looked.
         self._awake.set()
+        # Whether an agent may have begun or ceased to wait for a person.
+        self._look_for_people = True
         # What we have written ourselves.
         self.version = run.version
 
@@ -93,8 +99,15 @@ class Conductor:
         """Something may have ended."""
         self._awake.set()
 
-    def knows(self, chat_id: ChatId) -> bool:
-        return self._crew.knows(chat_id)
+    def hear(self, chat_id: ChatId, status: Status | None) -> None:
+        """A chat moved, perhaps one of ours."""
+        if not self._crew.knows(chat_id):
+            return
+        if status == "requires_action" or self._crew.asks(chat_id):
+            self._look_for_people = True
+            self.wake()
+        elif status not in ("running", "interrupting"):
+            self.wake()
 
     async def conduct(self) -> None:
         """Until the run is over, or is not ours any more. Cancelled, it leaves everything to who comes
@@ -125,24 +138,41 @@ class Conductor:
         await self._open_book()
         await self._replay()
         while True:
+            if self._ready and self._crew.admits:
+                # Places that are free again are given away before the script hears who left them: it has no
+                # say in that, and takes its time.
+                await self._act()
             while self._ready and self._stop is None:
                 await self._deliver()
             if self._stop is not None:
                 break
-            self._ready += self._crew.admit()
-            await self._write()
-            self._ready += await self._crew.act()
+            wanted = self._crew.must_act or self._crew.admits
+            if wanted or not (self._ready or await self._woken_soon()):
+                await self._act()
             if not self._ready:
                 await self._rest()
                 self._ready += await self._crew.collect()
+                if self._look_for_people:
+                    self._look_for_people = False
+                    await self._crew.look_for_people()
                 self._pass_time()
         await self._end()
+
+    async def _act(self) -> None:
+        self._ready += self._crew.admit()
+        await self._write()
+        self._ready += await self._crew.act()
 
     async def _open_book(self) -> None:
         store, run = self._means.store, self.run
         borrowed = constant(()) if run.resumed_from is None else journals.lent(run.resumed_from)
+        first = run.version == journals.TAKEN_FIRST
         calls, lines, lent = await persist(
-            lambda: store.read(journals.calls(run.id), journals.lines(run.id), borrowed)
+            lambda: store.read(
+                constant(()) if first else journals.calls(run.id),
+                constant(()) if first else journals.lines(run.id),
+                borrowed,
+            )
         )
         self._book = Book(run, calls, lines, lent)
         self._crew = self._new_crew()
@@ -191,13 +221,23 @@ class Conductor:
             await self._hear(scope, turn)
 
     async def _write(self, ending: Ending | None = None) -> None:
+        agents = await self._crew.recruits()
         entries = self._book.unwritten(ending)
         if entries is None:
             return
         record = journals.record(self.run.id, self.run.lease_number, entries)
-        self.version = await persist(lambda: self._means.store.write(record))
+        self.version, refusals = await persist(lambda: self._hands.make(agents, record))
+        self._crew.refused(agents, refusals)
         run, over = self.run, ending is not None
         self._means.publish(RunHint(run_id=run.id, owner_id=run.owner_id, version=self.version, over=over))
+
+    async def _woken_soon(self) -> bool:
+        """Whether more has ended right away, so that what the script said is written together with that: it
+        asked for nothing, and waits."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SOON_SECONDS):
+                await self._awake.wait()
+        return self._awake.is_set()
 
     async def _rest(self) -> None:
         """Until something may have ended, or something is due."""
@@ -208,6 +248,8 @@ class Conductor:
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0, min(left, self._settings.poll_seconds))):
                 await self._awake.wait()
+        # Nobody said anything for so long: a hint may be lost, or somebody below an agent of ours waits.
+        self._look_for_people = self._look_for_people or not self._awake.is_set()
         self._awake.clear()
 
     def _pass_time(self) -> None:

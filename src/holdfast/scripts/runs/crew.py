@@ -3,9 +3,11 @@ what it does to chats it does only after that was written."""
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+from holdfast.chats.change import Refusal
+from holdfast.chats.new_agent import NewAgent
 from holdfast.core.clock import Clock
 from holdfast.core.ids import ChatId, Ids
 from holdfast.core.runs import CallError, Run
@@ -13,7 +15,7 @@ from holdfast.core.usage import Usage
 from holdfast.scripts.engines.desk import BUDGET_SPENT
 from holdfast.scripts.engines.messages import AgentCall
 from holdfast.scripts.journal import Ended
-from holdfast.scripts.runs.agents import Agents, Begun, Hands
+from holdfast.scripts.runs.agents import Agents, Hands
 from holdfast.scripts.runs.book import Book, Place
 from holdfast.scripts.runs.ends import SKIPPED, Over, Remind, Wait, meaning, name_of
 from holdfast.scripts.runs.persistence import persist
@@ -21,6 +23,7 @@ from holdfast.scripts.runs.settings import RunSettings
 from holdfast.store import agent_ends
 from holdfast.store.agent_ends import AgentEnd
 from holdfast.store.interface import Store
+from holdfast.store.query import constant
 
 # How long an agent whose sub-agents have ended may take to hear of it, before its last words count.
 HEARING_SECONDS = 10.0
@@ -54,8 +57,12 @@ class Crew:
         self._working: dict[ChatId, Place] = {}
         # Started and not known to exist; whether they may exist already.
         self._to_begin: dict[Place, bool] = {}
+        # Calls that have ended because their agents could not be started.
+        self._failed: list[Place] = []
         self._to_stop: list[ChatId] = []
         self._to_remind: list[ChatId] = []
+        # Those of whom somebody waits for a person, as far as was looked.
+        self._asking: frozenset[ChatId] = frozenset()
         # Those that will be woken by the ends of their sub-agents, and since when nothing happens.
         self._holding: dict[ChatId, tuple[AgentEnd, datetime | None]] = {}
 
@@ -71,6 +78,15 @@ class Crew:
             assert row.chat_id is not None
             self._working[row.chat_id] = place
             self._to_begin[place] = True
+
+    @property
+    def admits(self) -> bool:
+        """Whether somebody waits for a place that is free."""
+        return bool(self._waiting) and (len(self._working) < self._at_once or self._book.budget_is_spent)
+
+    @property
+    def must_act(self) -> bool:
+        return bool(self._to_begin or self._to_stop or self._to_remind)
 
     def admit(self) -> list[Place]:
         """Gives free places to those who wait. Once the budget is spent there are none: those who hear
@@ -142,44 +158,92 @@ class Crew:
             if usage is None:
                 self._to_stop.append(chat_id)
 
+    async def recruits(self) -> list[NewAgent]:
+        """Agents that are made by the write that names them: all but those that need a place of their own
+        first, or may be there already."""
+        plain = [
+            place
+            for place, again in self._to_begin.items()
+            if not again and self._calls[place].options.isolation is None
+        ]
+        found = [await self._prepare(place) for place in plain]
+        for place in plain:
+            self._to_begin.pop(place, None)
+        return [agent for agent in found if agent is not None]
+
+    async def _prepare(self, place: Place) -> NewAgent | None:
+        """None: it cannot be started, and its call has ended."""
+        chat_id = self._book.row(place).chat_id
+        assert chat_id is not None
+        call = self._calls[place]
+        prepared = await persist(lambda: self._agents.prepare(self._run, call, chat_id))
+        for remark in prepared.remarks:
+            self._book.say("warning", remark, self._clock.now())
+        if prepared.error is not None:
+            self._never_begun(place, prepared.error)
+        return prepared.agent
+
+    def refused(self, agents: Sequence[NewAgent], refusals: Sequence[Refusal | None]) -> None:
+        """What became of agents that were to be made: one that was there already was made by whoever owned
+        the run before."""
+        for agent, refusal in zip(agents, refusals, strict=True):
+            place = self._working.get(agent.chat_id)
+            if refusal is not None and refusal.code != "wrong_state" and place is not None:
+                self._never_begun(place, CallError(kind="failed", message=f"agent(): {refusal.text}"))
+
+    def _never_begun(self, place: Place, error: CallError) -> None:
+        chat_id = self._book.row(place).chat_id
+        assert chat_id is not None
+        del self._working[chat_id]
+        self._book.never_made(place)
+        self._leave(place, Ended(outcome="failed", error=error))
+        self._failed.append(place)
+
     # --- deeds, after the book was written ---
 
     async def act(self) -> list[Place]:
-        """Starts, stops and reminds; the calls that have ended by it."""
+        """Starts, stops and reminds; the calls that have ended without an agent."""
         begin, self._to_begin = self._to_begin, {}
         stop, self._to_stop = self._to_stop, []
         remind, self._to_remind = self._to_remind, []
-        failed = await asyncio.gather(*(self._begin(place, again) for place, again in begin.items()))
+        await asyncio.gather(*(self._begin(place, again) for place, again in begin.items()))
         for chat_id in stop:
             await persist(lambda chat_id=chat_id: self._agents.stop(chat_id))
         for chat_id in remind:
             await persist(lambda chat_id=chat_id: self._agents.remind(self._run, chat_id))
-        return [place for place in failed if place is not None]
+        failed, self._failed = self._failed, []
+        return failed
 
-    async def _begin(self, place: Place, again: bool) -> Place | None:
+    async def _begin(self, place: Place, again: bool) -> None:
         chat_id = self._book.row(place).chat_id
         assert chat_id is not None
-
-        def begin() -> "asyncio.Future[Begun]":
-            return asyncio.ensure_future(
-                self._agents.begin(self._run, self._calls[place], chat_id, self._hands, again=again)
-            )
-
-        begun = await persist(begin)
-        for remark in begun.remarks:
-            self._book.say("warning", remark, self._clock.now())
-        if begun.error is None:
-            return None
-        del self._working[chat_id]
-        self._book.never_made(place)
-        self._leave(place, Ended(outcome="failed", error=begun.error))
-        return place
+        if again and await persist(lambda: self._agents.exists(chat_id)):
+            return
+        agent = await self._prepare(place)
+        if agent is not None:
+            _, refusals = await persist(lambda: self._hands.make((agent,), constant(None)))
+            self.refused((agent,), refusals)
 
     async def collect(self) -> list[Place]:
         """What has ended meanwhile: the calls that ended with it."""
-        found = await persist(lambda: self._store.read(agent_ends.ends(self._run.id)))
+        run_id = self._run.id
+        found = await persist(lambda: self._store.read(agent_ends.ends_alone(run_id)))
+        if found is None:
+            found = await persist(lambda: self._store.read(agent_ends.ends(run_id)))
         ended = [place for end in found if (place := await self._settle(end)) is not None]
         return [*ended, *await self._release()]
+
+    async def look_for_people(self) -> None:
+        """Who waits for a person now, and who does not any more: those who watch the run are told."""
+        found = await persist(lambda: self._store.read(agent_ends.asking(self._run.id)))
+        before, self._asking = self._asking, found & self._working.keys()
+        for chat_id in before ^ self._asking:
+            if (place := self._working.get(chat_id)) is not None:
+                self._book.touch(place)
+
+    def asks(self, chat_id: ChatId) -> bool:
+        """Whether this agent was last seen waiting for a person."""
+        return chat_id in self._asking
 
     async def _settle(self, end: AgentEnd) -> Place | None:
         chat_id = end.key.child_id
@@ -212,6 +276,8 @@ class Crew:
 
     async def _release(self) -> list[Place]:
         """Those whose sub-agents have all ended and who were not woken by it."""
+        if not self._holding:
+            return []
         at_rest = await persist(lambda: self._store.read(agent_ends.at_rest(tuple(self._holding))))
         now = self._clock.now()
         released: list[Place] = []

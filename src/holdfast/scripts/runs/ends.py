@@ -4,11 +4,12 @@ asked for and what it said."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from holdfast.core.calls import STRUCTURED_OUTPUT
 from holdfast.core.runs import CallError
 from holdfast.scripts.engines.messages import AgentCall
 from holdfast.scripts.journal import Ended
 from holdfast.store.agent_ends import AgentEnd, Answered
-from holdfast.tools.answering import CORRECTIONS, STRUCTURED_OUTPUT
+from holdfast.tools.answering import CORRECTIONS
 
 
 @dataclass(frozen=True, slots=True)

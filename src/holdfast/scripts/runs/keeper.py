@@ -67,10 +67,9 @@ class RunKeeper:
         async with self._bus.listen(live=False) as events:
             async for event in events:
                 match event:
-                    case Hint(chat_id=chat_id, status=status) if status not in ("running", "interrupting"):
+                    case Hint(chat_id=chat_id, status=status):
                         for conductor in self._conductors.values():
-                            if conductor.knows(chat_id):
-                                conductor.wake()
+                            conductor.hear(chat_id, status)
                     case RunHint(run_id=run_id, version=version, wanted=wanted):
                         conductor = self._conductors.get(run_id)
                         if wanted:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, Unpack
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import Command, Fence, RequireAction
 from holdfast.chats.decide import decide
-from holdfast.chats.facts import may_need_facts
+from holdfast.chats.facts import founds_alone, may_need_facts
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
 from holdfast.core.clock import Clock, SystemClock, to_micros
@@ -20,7 +20,7 @@ from holdfast.core.text import clean
 from holdfast.store import damage, keys, tokens
 from holdfast.store.chats import LISTED_ONLY, Only
 from holdfast.store.hints import hints_of, present
-from holdfast.store.interface import Applied, Choices, Found, Once, OnceOf, Publish, Replayed
+from holdfast.store.interface import Applied, Choices, Found, NewChat, Once, OnceOf, Publish, Replayed
 from holdfast.store.postgres import acquiring, search, upkeep
 from holdfast.store.postgres.acquiring import Taken, Wanted
 from holdfast.store.postgres.asked import Asked, Doubtful
@@ -97,7 +97,7 @@ class PostgresStore:
         once: Once | None = None,
     ) -> Applied | Refusal | Replayed:
         asked = Asked(chat_id, commands, fence, once, asyncio.get_running_loop().create_future())
-        if view is not None and once is None and _may_be_decided_outside(commands):
+        if once is None and _may_be_decided_outside(commands, view):
             change = decide(chat_id, view, commands, fence=fence, now=self._clock.now(), ids=self._ids)
             # A refusal, or nothing to do, is only believed when it was decided on the present state.
             if isinstance(change, Change) and not change.is_empty and not change.others:
@@ -180,7 +180,18 @@ class PostgresStore:
     # --- everything that is not execution state ---
 
     async def write(self, query: Query[T]) -> T:
+        if query.at_once is not None:
+            sql, args = query.at_once
+            return query.read([await self._execute(self._writers, sql, *args)])
         return await self._write_alone(lambda transaction: transaction.ask(query))
+
+    async def write_and_create(
+        self, query: Query[T], chats: Sequence[NewChat]
+    ) -> tuple[T, list[Applied | Refusal]]:
+        """One after the other: together they would be more journeys, in a transaction."""
+        answer = await self.write(query)
+        made = await asyncio.gather(*(self.transition(chat_id, *commands) for chat_id, commands in chats))
+        return answer, [one for one in made if not isinstance(one, Replayed)]
 
     async def write_once(self, query: Query[T], once: OnceOf[T]) -> T | Refusal | Replayed:
         async def writing(transaction: Transaction) -> T | Refusal | Replayed:
@@ -335,9 +346,11 @@ class _Examiner:
         return await self._read(self._pool, queries)
 
 
-def _may_be_decided_outside(commands: Sequence[Command]) -> bool:
+def _may_be_decided_outside(commands: Sequence[Command], view: View | None) -> bool:
     """On the owner's view and by this machine's clock: not where a deadline starts to run, which others judge
     by the database's."""
+    if view is None:
+        return founds_alone(commands)
     return not may_need_facts(commands) and not any(
         isinstance(command, RequireAction) for command in commands
     )

@@ -79,10 +79,13 @@ DELETE_WAITING = f"DELETE FROM deliveries WHERE NOT taken AND parent_id IN {_DEL
 
 
 def statements_of(change: Change, before: Execution | None) -> list[Statement]:
-    """The statements of a change of one existing chat; `before` is what it was decided on, if known."""
+    """The statements of a change of one chat that exists, or is made below nobody; `before` is what it was
+    decided on, if known."""
     after = change.after
     if after is None:
         raise Bug("a chat is deleted by `apply`")
+    if change.created is not None:
+        return list(_creation(change, change.created, 0))
     chat_id = change.chat_id
     if before is None or indexed_moved(before, after.chat):
         guard = (UPDATE_CHAT, (*moving_row(after), *indexed_row(after.chat), chat_id, change.before))
@@ -136,38 +139,38 @@ def apply(connection: Connection, change: Change, before: Execution | None, dept
     if change.after is None:
         _delete(connection, change)
     elif change.created is not None:
-        _create(connection, change, change.created, depth)
+        if not run(connection, list(_creation(change, change.created, depth))):
+            raise Bug(f"chat {change.chat_id} exists already")
     elif change.after.chat.version != change.before and not run(connection, statements_of(change, before)):
         raise Bug(f"chat {change.chat_id} moved while it was being written")
     for other in change.others:
         apply(connection, other, None)
 
 
-def _create(connection: Connection, change: Change, settings: Settings, depth: int) -> None:
+def _creation(change: Change, settings: Settings, depth: int) -> Iterator[Statement]:
     after = change.after
     assert after is not None
-    row = (*identity_row(after.chat, depth), *moving_row(after), *indexed_row(after.chat))
-    if not connection.run(INSERT_CHAT, row):
-        raise Bug(f"chat {change.chat_id} exists already")
-    write_settings(connection, change.chat_id, change.owner_id, settings, created=True)
-    for sql, args in _rows_of(change, after.chat.version):
+    yield INSERT_CHAT, (*identity_row(after.chat, depth), *moving_row(after), *indexed_row(after.chat))
+    yield INSERT_SETTINGS, choices.written(change.chat_id, settings)
+    yield from _found_by(change.chat_id, change.owner_id, settings)
+    yield from _rows_of(change, after.chat.version)
+
+
+def write_settings(connection: Connection, chat_id: ChatId, owner_id: str, settings: Settings) -> None:
+    """The settings, and what is found by them."""
+    connection.run(choices.UPDATE.replace("$", "?"), choices.written(chat_id, settings))
+    connection.run(choices.DROP_LABELS.replace("$", "?"), (chat_id,))
+    connection.run(DROP_TITLE, (chat_id,))
+    for sql, args in _found_by(chat_id, owner_id, settings):
         connection.run(sql, args)
 
 
-def write_settings(
-    connection: Connection, chat_id: ChatId, owner_id: str, settings: Settings, *, created: bool = False
-) -> None:
-    """The settings, and what is found by them: labels and the words of the title."""
-    if created:
-        connection.run(INSERT_SETTINGS, choices.written(chat_id, settings))
-    else:
-        connection.run(choices.UPDATE.replace("$", "?"), choices.written(chat_id, settings))
-        connection.run(choices.DROP_LABELS.replace("$", "?"), (chat_id,))
-        connection.run(DROP_TITLE, (chat_id,))
+def _found_by(chat_id: ChatId, owner_id: str, settings: Settings) -> Iterator[Statement]:
+    """Labels and the words of the title."""
     for label in choices.distinct_labels(settings):
-        connection.run(INSERT_LABEL, (chat_id, label))
+        yield INSERT_LABEL, (chat_id, label)
     if words := choices.title_words(settings):
-        connection.run(PUT_TITLE, (chat_id, scope(owner_id, chat_id), " ".join(words)))
+        yield PUT_TITLE, (chat_id, scope(owner_id, chat_id), " ".join(words))
 
 
 def scope(owner_id: str, chat_id: str) -> str:

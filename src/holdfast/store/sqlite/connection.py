@@ -20,13 +20,17 @@ READER_BUSY_MILLISECONDS = 10_000
 APPLICATION_ID = 0x48465354
 
 _PLACEHOLDER = re.compile(r"\$(\d+)")
+_JSON_ROWS = re.compile(r"jsonb_array_elements\(CAST\((\$\d+) AS jsonb\)\)")
+_UUID = re.compile(r"CAST\(([^()]+) AS uuid\)")
 _JSON_INT = re.compile(r"json_int\(([a-z.]+), '([a-z_]+)'\)")
 
 
 @cache
 def spoken(sql: str) -> str:
     """Shared SQL numbers its placeholders `$1`; here that would be a name, and `?1` is the number. `json_int`
-    is a function we made in PostgreSQL; SQLite's own words for it are quicker than a callback."""
+    is a function we made in PostgreSQL; SQLite's own words for it are quicker than a callback. Ids are text
+    here, and the rows of a list have another name."""
+    sql = _UUID.sub(r"\1", _JSON_ROWS.sub(r"json_each(\1)", sql))
     return _JSON_INT.sub(r"coalesce(json_extract(\1, '$.\2'), 0)", _PLACEHOLDER.sub(r"?\1", sql))
 
 

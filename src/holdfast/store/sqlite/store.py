@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, Unpack
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import Command, Fence
 from holdfast.chats.decide import decide
-from holdfast.chats.facts import NO_FACTS, NOTHING, may_need_facts, needs
+from holdfast.chats.facts import NO_FACTS, NOTHING, founds_alone, may_need_facts, needs
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
 from holdfast.core.clock import Clock, to_micros
@@ -22,7 +22,7 @@ from holdfast.store.chats import LISTED_ONLY, Only
 from holdfast.store.facts import facts
 from holdfast.store.fold import may_follow
 from holdfast.store.hints import hints_of, newest, present, waited_for
-from holdfast.store.interface import Applied, Choices, Found, Once, OnceOf, Publish, Replayed
+from holdfast.store.interface import Applied, Choices, Found, NewChat, Once, OnceOf, Publish, Replayed
 from holdfast.store.query import Query, Statement
 from holdfast.store.sqlite import acquiring, search, upkeep
 from holdfast.store.sqlite.apply import PARENT_DEPTH, apply, run, statements_of, write_settings
@@ -91,11 +91,12 @@ class SqliteStore:
         once: Once | None = None,
     ) -> Applied | Refusal | Replayed:
         prepared: tuple[Change, list[Statement]] | None = None
-        if view is not None and once is None and not may_need_facts(commands):
+        outside = founds_alone(commands) if view is None else not may_need_facts(commands)
+        if outside and once is None:
             change = decide(chat_id, view, commands, fence=fence, now=self._clock.now(), ids=self._ids)
             # A refusal, or nothing to do, is only believed when it was decided on the present state.
             if isinstance(change, Change) and not change.is_empty:
-                prepared = change, statements_of(change, view.chat)
+                prepared = change, statements_of(change, view.chat if view else None)
 
         def work(connection: Connection) -> Answered:
             # Whoever decided something about this chat in the same transaction was earlier.
@@ -202,6 +203,29 @@ class SqliteStore:
 
     async def write(self, query: Query[T]) -> T:
         return await self._writer.do(lambda connection: Done(connection.ask(query)))
+
+    async def write_and_create(
+        self, query: Query[T], chats: Sequence[NewChat]
+    ) -> tuple[T, list[Applied | Refusal]]:
+        now = self._clock.now()
+        decided = [decide(chat_id, None, commands, now=now, ids=self._ids) for chat_id, commands in chats]
+        prepared = [(one, [] if isinstance(one, Refusal) else statements_of(one, None)) for one in decided]
+
+        def work(connection: Connection) -> Done[tuple[T, list[Applied | Refusal]]]:
+            answer = connection.ask(query)
+            made: list[Applied | Refusal] = []
+            hints: list[Hint] = []
+            for change, statements in prepared:
+                if isinstance(change, Refusal):
+                    made.append(change)
+                elif run(connection, statements):
+                    made.append(Applied(change))
+                    hints += hints_of(change)
+                else:
+                    made.append(Refusal(code="wrong_state", text="There is a chat of this id already."))
+            return Done((answer, made), tuple(hints))
+
+        return await self._writer.do(work)
 
     async def write_once(self, query: Query[T], once: OnceOf[T]) -> T | Refusal | Replayed:
         def work(connection: Connection) -> Done[T | Refusal | Replayed]:

@@ -3,8 +3,8 @@
 import { Bot } from "lucide-react";
 import { Empty } from "@/panels/Empty";
 import type { PanelProps } from "@/panels/registry";
-import { useTick } from "@/panels/useTick";
 import { texts } from "@/texts";
+import { useTick } from "@/ui/tick";
 import { AgentRow } from "./AgentRow";
 import { inOrder, isBusy } from "./state";
 import { useOwnAgents } from "./useAgents";

@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Columns2, FileDiff, FolderX, GitBranch, Rows2, Send } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { call, newKey } from "@/api/client";
-import { Problem, textOf } from "@/api/problem";
+import { textOf } from "@/api/problem";
 import type { OpenChat } from "@/feed/chats";
 import { useChat } from "@/feed/hooks";
 import { isWorking } from "@/feed/state";
@@ -48,6 +48,7 @@ function Workspace({ chatId, workspaceId }: { chatId: string; workspaceId: strin
   const text = query.data?.diff;
   const files = useMemo(() => (text === undefined ? null : parseDiff(text)), [text]);
   const [split, setSplit] = useState(false);
+  if (query.data?.git === false) return <NoGit />;
   if (query.error !== null && files === null) return <Unreadable error={query.error} />;
   if (files === null) return <p className="p-4 text-faint text-sm">{texts.common.loading}</p>;
   const added = files.reduce((sum, file) => sum + file.added, 0);
@@ -97,16 +98,17 @@ function writes(state: OpenChat): string {
 }
 
 function Unreadable({ error }: { error: unknown }) {
-  if (error instanceof Problem && error.status === 404) {
-    return (
-      <Empty icon={GitBranch} title={t.noGit} hint={t.noGitHint}>
-        <code className="rounded bg-sunken px-2 py-1 font-mono text-xs">
-          git init && git add -A && git commit
-        </code>
-      </Empty>
-    );
-  }
   return <Empty icon={GitBranch} title={t.unreadable} hint={textOf(error)} />;
+}
+
+function NoGit() {
+  return (
+    <Empty icon={GitBranch} title={t.noGit} hint={t.noGitHint}>
+      <code className="rounded bg-sunken px-2 py-1 font-mono text-xs">
+        git init && git add -A && git commit
+      </code>
+    </Empty>
+  );
 }
 
 function SendComments({ chatId }: { chatId: string }) {

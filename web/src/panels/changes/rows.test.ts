@@ -4,7 +4,7 @@ import { linesBetween, rowsOf } from "./rows";
 
 const files = parseDiff(`--- a/one.txt
 +++ b/one.txt
-@@ -1,3 +1,3 @@
+@@ -5,3 +5,3 @@
  a
 -b
 +B
@@ -28,6 +28,11 @@ test("files with their lines, one below the other", () => {
     "file",
     "line",
   ]);
+});
+
+test("what begins with the first line leaves nothing out", () => {
+  const whole = parseDiff("--- a/one.txt\n+++ b/one.txt\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n");
+  expect(kinds(rowsOf(whole, look))).toEqual(["file", "line", "line", "line"]);
 });
 
 test("side by side a changed line is one row", () => {

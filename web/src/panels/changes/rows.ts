@@ -55,8 +55,7 @@ export function rowsOf(files: readonly DiffFile[], look: Look): Row[] {
       }
     };
     file.hunks.forEach((hunk, index) => {
-      // A new file is one hunk, and begins with its first line.
-      if (file.status !== "added") {
+      if (!beginsAtFirst(hunk.lines)) {
         rows.push({ kind: "hunk", key: `${file.path} @${index}`, text: hunk.context });
       }
       if (look.split) {
@@ -76,6 +75,11 @@ export function rowsOf(files: readonly DiffFile[], look: Look): Row[] {
     });
   }
   return rows;
+}
+
+/** Nothing is left out in front of it. */
+function beginsAtFirst(lines: readonly Line[]): boolean {
+  return lines[0]?.old === 1 || lines[0]?.new === 1;
 }
 
 function keyOf(path: string, lines: readonly Line[]): string {

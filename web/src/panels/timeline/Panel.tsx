@@ -9,11 +9,11 @@ import { Empty } from "@/panels/Empty";
 import type { PanelProps } from "@/panels/registry";
 import { useToMessage } from "@/panels/toMessage";
 import { Lasted } from "@/panels/trace/Rows";
-import { useTick } from "@/panels/useTick";
 import { useTrace } from "@/panels/useTrace";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
 import { moment, money, tokens } from "@/ui/format";
+import { useTick } from "@/ui/tick";
 import { type TurnLine, turnLines } from "./turns";
 
 const t = texts.panels.timeline;

@@ -3,7 +3,7 @@
 import clsx from "clsx";
 import { texts } from "@/texts";
 import { tokens } from "@/ui/format";
-import { Tip } from "@/ui/Tip";
+import { tip } from "@/ui/Tips";
 import { type CacheShare, cacheLook, hitRate } from "./cache";
 import { FILL } from "./looks";
 
@@ -22,15 +22,14 @@ export function CacheBar({ share, className }: { share: CacheShare; className?: 
   const told = `${t.cacheOf(percent(share))}: ${segmentsText(share)}`;
   const wide = (part: number) => ({ width: `${(part / share.total) * 100}%` });
   return (
-    <Tip text={told}>
-      <span
-        role="img"
-        aria-label={told}
-        className={clsx("flex h-1.5 shrink-0 overflow-hidden rounded-full bg-chosen", className)}
-      >
-        <span className={FILL[cacheLook(share)]} style={wide(share.read)} />
-        <span className="bg-accent/45" style={wide(share.written)} />
-      </span>
-    </Tip>
+    <span
+      role="img"
+      aria-label={told}
+      {...tip(told)}
+      className={clsx("flex h-1.5 shrink-0 overflow-hidden rounded-full bg-chosen", className)}
+    >
+      <span className={FILL[cacheLook(share)]} style={wide(share.read)} />
+      <span className="bg-accent/45" style={wide(share.written)} />
+    </span>
   );
 }

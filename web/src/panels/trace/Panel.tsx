@@ -8,11 +8,11 @@ import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useSt
 import type { Span } from "@/api/schema";
 import { Empty } from "@/panels/Empty";
 import type { PanelProps } from "@/panels/registry";
-import { useTick } from "@/panels/useTick";
 import { useTrace } from "@/panels/useTrace";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
 import { tokens } from "@/ui/format";
+import { useTick } from "@/ui/tick";
 import { CacheBar, percent } from "./CacheBar";
 import { cacheTotal } from "./cache";
 import { Details } from "./Details";

@@ -73,6 +73,11 @@ function Call({ call, now }: { call: CallShown; now: number }) {
             {label}
           </Link>
         )}
+        {call.needs_you && (
+          <span className="shrink-0 rounded-full bg-warn-soft px-1.5 text-warn text-xs">
+            {texts.chats.needsYou}
+          </span>
+        )}
         {call.reused && (
           <span className="shrink-0 rounded-full bg-accent-soft px-1.5 text-accent-text text-xs">
             {t.reused}

@@ -33,6 +33,7 @@ const call = (id: string, inPhase: string | null, change: Partial<CallShown> = {
     label: id,
     phase: inPhase,
     status: "running",
+    needs_you: false,
     reused: false,
     chat_id: null,
     usage: null,

@@ -13,7 +13,7 @@ type Asked = Pick<ActionCall, "call_id" | "chat_id" | "name" | "input">;
 
 /** `told`: the model was told already; what is said now reaches it as a notice. */
 export function Uncertain({ ask, told = false }: { ask: Asked; told?: boolean }) {
-  const { busy, decide } = useAnswer(ask);
+  const { busy, early, decide } = useAnswer(ask);
   const choice = (decision: Decision["decision"], title: string) => (
     <Button key={decision} disabled={busy} onClick={() => decide({ decision })}>
       {title}
@@ -28,6 +28,11 @@ export function Uncertain({ ask, told = false }: { ask: Asked; told?: boolean })
         {choice("done", t.wasDone)}
         {choice("skip", t.skip)}
       </div>
+      {early && (
+        <p role="status" className="text-soft text-sm">
+          {t.tooEarly}
+        </p>
+      )}
     </Card>
   );
 }

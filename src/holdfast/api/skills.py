@@ -1,0 +1,35 @@
+"""Skills that agents find in a workspace: names and descriptions, as a model is told them."""
+
+from typing import Annotated
+
+from litestar import Router, get
+from litestar.params import QueryParameter
+
+from holdfast.api.pages import Cursor, Limit, Page, page_of
+from holdfast.api.services import By, With, needs
+from holdfast.api.workspaces import own_workspace
+from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.skills import Skill, list_skills
+
+WorkspaceWanted = Annotated[
+    str | None, QueryParameter(max_length=36, description="The workspace they are in.")
+]
+
+
+@get("/skills", guards=[needs("chats:read")])
+async def list_all_skills(
+    services: With,
+    caller: By,
+    workspace_id: WorkspaceWanted = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[Skill]:
+    """Those of a workspace, by name; without one there are none."""
+    if workspace_id is None:
+        return Page(items=())
+    root = services.workspaces.root(await own_workspace(services, caller, workspace_id))
+    found = await blocking(lambda: list_skills(root))
+    return page_of(found, limit, cursor, lambda skill: skill.name)
+
+
+router = Router("/", route_handlers=[list_all_skills], tags=["workspaces"])
