@@ -148,6 +148,9 @@ async def list_chats(
         pinned=pinned,
     )
     if q is not None and q.strip():
+        if cursor is None:
+            # What was said a moment ago is found too.
+            await services.store.index_pending()
         found = await services.store.search(caller.user.id, q, only=only, limit=limit, cursor=cursor)
         items = await services.store.read(chats.chats(tuple(hit.chat_id for hit in found.hits)))
         return Page(items=items, next_cursor=found.next_cursor)

@@ -156,5 +156,8 @@ export const general: readonly Action[] = [
 
 /** The element may only be there after the next drawing. */
 export function focusSoon(id: string): void {
-  requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById(id)?.focus()));
+  const focus = () => document.getElementById(id)?.focus();
+  // At once, so that nothing is lost of what is typed; and when what was just opened stands.
+  focus();
+  requestAnimationFrame(() => requestAnimationFrame(focus));
 }

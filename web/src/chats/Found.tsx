@@ -10,6 +10,8 @@ import { ChatRow } from "./ChatRow";
 
 const t = texts.chats;
 const PAGE = 50;
+// What is said meanwhile is found too.
+const AGAIN_MS = 5000;
 
 export function Found({ query, archived }: { query: string; archived: boolean | null }) {
   const now = useNow();
@@ -20,6 +22,7 @@ export function Found({ query, archived }: { query: string; archived: boolean | 
     initialPageParam: null as string | null,
     getNextPageParam: page => page.next_cursor,
     placeholderData: before => before,
+    refetchInterval: query === "" ? false : AGAIN_MS,
   });
   const chats = found.data?.pages.flatMap(page => page.items) ?? [];
   if (found.isError) {
