@@ -34,18 +34,18 @@ class Message(Record, frozen=True, kw_only=True):
     created_at: datetime
 
 
-class HistoryEntry(Record, frozen=True, kw_only=True):
+class HistoryEntry(Record, frozen=True, kw_only=True, array_like=True):
     """Of a message that a model is shown, what it is shown and what a worker goes by. Long histories are read
     as these, and nothing of them that is not needed."""
 
     turn: int
     role: Role
-    parts: Parts
     # A summary that stands for everything before it.
-    boundary: bool = False
-    interrupted: bool = False
-    model: str | None = None
-    usage: Usage | None = None
+    boundary: bool
+    interrupted: bool
+    model: str | None
+    usage: Usage | None
+    parts: Parts
 
 
 def entries_of(messages: Iterable[Message]) -> list[HistoryEntry]:

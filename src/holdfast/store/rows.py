@@ -19,6 +19,7 @@ from holdfast.store.query import Row
 
 _parts = msgspec.json.Decoder(Parts).decode
 _usage = msgspec.json.Decoder(Usage).decode
+_entries = msgspec.json.Decoder(tuple[HistoryEntry, ...]).decode
 _failure = msgspec.json.Decoder(Failure).decode
 _failures = msgspec.json.Decoder(tuple[Failure, ...]).decode
 _approval = msgspec.json.Decoder(Approval).decode
@@ -74,21 +75,19 @@ def message_of(row: Row) -> Message:
     )
 
 
-# Of what a model is shown; a boundary is made of two columns.
-ENTRY = ("turn", "role", "interrupted", "compaction AND visibility = 'model'", "model", "usage", "parts")
+# An entry of a history as a line of JSON, in the order of its fields: the long one last, or it would be
+# copied with each that follows.
+ENTRY = """
+'[' || turn || ',"' || role
+|| CASE WHEN compaction AND visibility = 'model' THEN '",true' ELSE '",false' END
+|| CASE WHEN interrupted THEN ',true,' ELSE ',false,' END
+|| coalesce(CAST(to_json(model) AS text), 'null') || ',' || coalesce(usage, 'null') || ',' || parts || ']'
+"""
 
 
-def entry_of(row: Row) -> HistoryEntry:
-    turn, role, interrupted, boundary, model, usage, parts = row
-    return HistoryEntry(
-        turn=turn,
-        role=role,
-        parts=_parts(parts),
-        boundary=bool(boundary),
-        interrupted=bool(interrupted),
-        model=model,
-        usage=None if usage is None else _usage(usage),
-    )
+def entries_of(lines: str | None) -> tuple[HistoryEntry, ...]:
+    """Lines of entries with commas between them."""
+    return () if lines is None else _entries(f"[{lines}]")
 
 
 def parts_of(value: str) -> Parts:

@@ -29,7 +29,8 @@ _JSON_INT = re.compile(r"json_int\(([a-z.]+), '([a-z_]+)'\)")
 def spoken(sql: str) -> str:
     """Shared SQL numbers its placeholders `$1`; here that would be a name, and `?1` is the number. `json_int`
     is a function we made in PostgreSQL; SQLite's own words for it are quicker than a callback. Ids are text
-    here, and the rows of a list have another name."""
+    here, and the rows of a list and the JSON of a text have other names."""
+    sql = sql.replace("to_json(", "json_quote(")
     sql = _UUID.sub(r"\1", _JSON_ROWS.sub(r"json_each(\1)", sql))
     return _JSON_INT.sub(r"coalesce(json_extract(\1, '$.\2'), 0)", _PLACEHOLDER.sub(r"?\1", sql))
 
