@@ -32,9 +32,12 @@ lint: setup ## Format, lint, types and import rules, without tests
 	@sh scripts/lint
 
 .PHONY: check
-check: lint ## Everything quick: lint and the fast tests (under 3 minutes)
-	@echo '==> fast tests'
-	@$(PYTEST) $(PARALLEL) $(PROCESSORS) -m 'not heavy and not slow' $(ARGS)
+check: setup ## Everything quick: lint and the fast tests (under 3 minutes)
+	@echo '==> fast tests, and lint beside them'
+	@said="$$(mktemp)"; sh scripts/lint >"$$said" 2>&1 & lint=$$!; \
+	trap 'kill $$lint; rm -f "$$said"; exit 130' INT TERM; code=0; \
+	$(PYTEST) $(PARALLEL) $(PROCESSORS) -m 'not heavy and not slow' $(ARGS) || code=$$?; \
+	wait $$lint || code=1; cat "$$said"; rm -f "$$said"; exit $$code
 
 .PHONY: test
 test: lint ## Everything but the slow tests, on SQLite and PostgreSQL (under 20 minutes)

@@ -7,6 +7,8 @@ from tests.api.operations import a_chat_and_all, operations
 from tests.api.serving import Answer, Client, Serving
 from tests.api.strain import bounded
 
+pytestmark = pytest.mark.heavy
+
 JSON = {"Content-Type": "application/json"}
 BAD_BODIES: dict[str, tuple[bytes, dict[str, str]]] = {
     "nothing": (b"", JSON),

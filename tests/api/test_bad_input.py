@@ -14,6 +14,8 @@ from tests.api.serving import Client, Serving
 from tests.api.strain import bounded
 from tests.api.wire import exchange, request
 
+pytestmark = pytest.mark.heavy
+
 UNREADABLE = (
     "",
     " ",

@@ -97,6 +97,7 @@ async def test_a_cursor_that_means_nothing_is_a_new_beginning(admin: Client) -> 
 # --- while it happens ---
 
 
+@pytest.mark.heavy
 @both
 async def test_live_text_is_replaced_by_its_message(admin: Client, speaks: Speaks) -> None:
     chat = await admin.start_chat(SLOW)
@@ -120,6 +121,7 @@ async def test_live_text_is_replaced_by_its_message(admin: Client, speaks: Speak
         assert "usage" in watcher.names
 
 
+@pytest.mark.heavy
 @both
 async def test_coming_in_the_middle_of_a_stream(admin: Client, speaks: Speaks) -> None:
     chat = await admin.start_chat(SLOW)
@@ -132,6 +134,7 @@ async def test_coming_in_the_middle_of_a_stream(admin: Client, speaks: Speaks) -
             assert late.said == first.said == await _said(admin, chat["id"])
 
 
+@pytest.mark.heavy
 @both
 async def test_a_failed_attempt_withdraws_what_was_shown(admin: Client, speaks: Speaks) -> None:
     chat = await admin.start_chat("say slowly: this will not do\nfail: overloaded 1 times\nsay: but this")
@@ -192,6 +195,7 @@ async def test_a_server_that_stops_says_so(speaks: Speaks, database_url: str, tm
         assert watchers[0].close_code == (4503 if speaks == "websocket" else None)
 
 
+@pytest.mark.heavy
 @both
 @pytest.mark.parametrize("how", ["revoked", "suspended", "signed out", "deleted"])
 async def test_who_loses_access_is_cut(server: Serving, speaks: Speaks, how: str) -> None:

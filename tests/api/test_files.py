@@ -130,6 +130,7 @@ async def test_what_is_no_file_is_refused(admin: Client) -> None:
         assert (refused.status, refused.code) == (422, "invalid_input"), kind
 
 
+@pytest.mark.heavy
 async def test_a_picture_with_too_many_pixels_is_refused_before_it_is_opened(admin: Client) -> None:
     """B-064: a few kilobytes that would be gigabytes. In black and white, which takes less time to make."""
     bomb = picture("PNG", (30_000, 30_000), "1")

@@ -39,6 +39,7 @@ def bearer(server: Serving) -> str:
 # --- bodies ---
 
 
+@pytest.mark.heavy
 async def test_a_large_body_is_refused_by_its_announced_length(server: Serving) -> None:
     head = request("POST", "/api/v1/chats", headers=[bearer(server), JSON, f"Content-Length: {5 * MIB}"])
     async with bounded():

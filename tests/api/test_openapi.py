@@ -23,6 +23,8 @@ from holdfast.api.app import document, litestar_app
 from tests.api.operations import Ids, a_chat_and_all
 from tests.api.serving import Serving, config_for, serving
 
+pytestmark = pytest.mark.heavy
+
 COMMITTED = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
 METHODS = ("get", "post", "put", "patch", "delete")
 # Answers without an end.

@@ -1,7 +1,11 @@
 """Probes of who may do what, beside the table: what others have shows nowhere, and no side door is open."""
 
+import pytest
+
 from tests.api.operations import a_chat_and_all, operations
 from tests.api.serving import Serving
+
+pytestmark = pytest.mark.heavy
 
 
 async def test_nothing_tells_of_what_others_have(server: Serving) -> None:

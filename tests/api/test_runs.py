@@ -389,6 +389,7 @@ async def test_a_cancelled_run_ends_its_feed(admin: Client) -> None:
         assert watcher.client.held == cancelled
 
 
+@pytest.mark.heavy
 async def test_a_feed_of_a_revoked_token_is_cut(server: Serving) -> None:
     member = await server.member()
     run = await endless(member)

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import msgspec
+import pytest
 
 from holdfast.chats.commands import Compact, Interrupt
 from holdfast.core.ids import ChatId
@@ -75,6 +76,7 @@ async def test_failed_attempts_and_summaries_are_in_it(engine: Engine) -> None:
     assert compaction.usage.output > 0
 
 
+@pytest.mark.heavy
 async def test_a_step_is_on_the_bus_while_it_is_made(engine: Engine) -> None:
     """With the ids it has afterwards, and with what it used so far."""
     engine.server.queue(say("Word after word after word. " * 4, delay_seconds=0.15, piece=8))
