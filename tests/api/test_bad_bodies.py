@@ -25,12 +25,6 @@ BAD_BODIES: dict[str, tuple[bytes, dict[str, str]]] = {
 }
 
 
-@pytest.fixture
-def database_url() -> str:
-    """One engine is enough: what is refused never comes to the database."""
-    return "sqlite"
-
-
 def clearly_refused(answer: Answer, about: object = None) -> None:
     assert 400 <= answer.status < 500, (about, answer)
     assert answer.json["code"] == answer.code, about

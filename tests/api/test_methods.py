@@ -9,12 +9,6 @@ from tests.api.operations import a_chat_and_all, operations
 from tests.api.serving import Client, Serving, config_for, serving
 
 
-@pytest.fixture
-def database_url() -> str:
-    """One engine is enough: none of this is in the database."""
-    return "sqlite"
-
-
 async def test_head_of_what_is_public(server: Serving) -> None:
     for path in ("/healthz", "/readyz", "/", "/login"):
         whole = await server.nobody.get(path)

@@ -113,7 +113,7 @@ modes = pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode
 @pytest.mark.heavy
 @modes
 async def test_whatever_is_sent_is_no_fault_of_the_server(mode: GenerationMode, tmp_path: Path) -> None:
-    await _try_everything(mode, tmp_path, examples=4)
+    await _try_everything(mode, tmp_path, examples=12)
 
 
 @pytest.mark.slow

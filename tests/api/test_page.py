@@ -9,12 +9,6 @@ from holdfast.api.page import ROOT, accepted
 from tests.api.serving import Serving
 
 
-@pytest.fixture
-def database_url() -> str:
-    """One engine is enough: none of this is in the database."""
-    return "sqlite"
-
-
 async def test_the_page_is_never_kept_and_names_files_that_are(server: Serving) -> None:
     page = await server.nobody.get("/", headers={"Accept-Encoding": "identity"})
     assert (page.status, page.headers["Cache-Control"]) == (200, "no-store")

@@ -606,10 +606,10 @@ class Family(RuleBasedStateMachine):
 
 
 def test_the_pure_machine() -> None:
-    run_state_machine_as_test(Family, settings=settings(max_examples=60, stateful_step_count=30))
+    run_state_machine_as_test(Family, settings=settings(stateful_step_count=30))
 
 
-@settings(max_examples=20)
+@settings(max_examples=60)
 @given(life=st.lists(moves, min_size=80, max_size=200))
 def test_long_lives(life: list[tuple[str, int]]) -> None:
     """Fewer kinds of steps than the rules know, but many more of them."""

@@ -28,7 +28,7 @@ each_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__
 
 
 @each_shape
-@settings(max_examples=8)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_json_there_and_back_is_exact(shape: type[Record], data: st.DataObject) -> None:
     assert_exact(shape, data.draw(of(shape)))
@@ -97,7 +97,7 @@ def test_times_are_rfc_3339_in_utc() -> None:
 
 
 @each_shape
-@settings(max_examples=4)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_our_rows_with_unknown_fields_still_open(shape: type[Record], data: st.DataObject) -> None:
     value = data.draw(of(shape))
