@@ -70,7 +70,7 @@ async def test_sixty_megabytes_missed_never_sit_in_memory(tmp_path: Path) -> Non
                         break
         assert received > 60_000_000
         assert largest <= FRAME_BYTES
-        assert memory.peak < 24 * MIB
+        assert memory.peak < 12 * MIB
 
 
 async def test_an_idle_watcher_takes_little(tmp_path: Path) -> None:

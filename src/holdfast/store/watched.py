@@ -137,12 +137,21 @@ _TURNS_SINCE = (
     "WHERE b.chat_id = $1 AND b.revision < $2 ORDER BY b.number DESC LIMIT 1), -1)"
 )
 _SINCE = "chat_id = $1 AND revision >= $2"
-# So many rows of a table, and all others of the last one's version.
+# So many rows of a table, and all others of the last one's version; up to the first step whose message makes
+# it more than $4 bytes.
 _LAST_OF_PAGE = "ORDER BY revision LIMIT 1 OFFSET $3"
+_LAST_BY_BYTES = (
+    "SELECT b.revision FROM ("
+    "SELECT o.revision, sum(octet_length(m.parts)) OVER (ORDER BY o.revision) AS upto FROM ("
+    f"SELECT revision, message_id FROM steps WHERE {_SINCE} ORDER BY revision LIMIT $3"
+    ") AS o JOIN messages m ON m.chat_id = $1 AND m.id = o.message_id"
+    ") AS b WHERE b.upto > $4 ORDER BY b.revision LIMIT 1"
+)
 _UPTO = (
     "(SELECT min(u.revision) FROM ("
     f"SELECT * FROM (SELECT revision FROM calls WHERE {_SINCE} {_LAST_OF_PAGE}) AS c UNION ALL "
     f"SELECT * FROM (SELECT revision FROM steps WHERE {_SINCE} {_LAST_OF_PAGE}) AS s UNION ALL "
+    f"SELECT * FROM ({_LAST_BY_BYTES}) AS l UNION ALL "
     f"SELECT * FROM (SELECT revision FROM turns WHERE {_TURNS_SINCE} {_LAST_OF_PAGE}) AS t) AS u)"
 )
 _WITHIN = f"revision <= coalesce({_UPTO}, {2**62})"
@@ -225,7 +234,7 @@ def page(
     return joined(
         query(HOLDS, chat_id, last, version, read=lambda rows: (bool(rows[0][0]), bool(rows[0][1]))),
         query(MISSED, chat_id, last, limit, limit_bytes, read=lambda rows: _missed(rows, limit, limit_bytes)),
-        constant(None) if spans_from is None else _span_rows(chat_id, spans_from, limit_spans),
+        constant(None) if spans_from is None else _span_rows(chat_id, spans_from, limit_spans, limit_bytes),
         read=read,
     )
 
@@ -268,8 +277,8 @@ def _missed_of(row: Row, attempt: int | None, before: int | None) -> Missed:
     return Missed(message_of(row), Episode(history_version=before, attempt=attempt))
 
 
-def _span_rows(chat_id: ChatId, since: int, limit: int) -> Query[SpanRows]:
-    args = (chat_id, since, limit - 1)
+def _span_rows(chat_id: ChatId, since: int, limit: int, limit_bytes: int) -> Query[SpanRows]:
+    args = (chat_id, since, limit - 1, limit_bytes)
     return Query(
         tuple((sql, args) for sql in (TURNS, STEPS, CALLS, PARENTS, SAID, CHECKS, UPTO)),
         lambda results: _assemble(*results),
