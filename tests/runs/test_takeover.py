@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.core.events import RunHint
+from holdfast.scripts.runs.stages import Sandboxes
 from holdfast.store import journals
 from holdfast.store import runs as run_queries
 from holdfast.store.journals import Entries, LeaseLost
@@ -240,6 +241,22 @@ async def test_one_that_died_meanwhile_is_replaced(stage: Stage) -> None:
     os.kill(int(pid), signal.SIGKILL)
     await eventually(lambda: not _sandboxes())
     assert await stage.result(js("return 2")) == 2
+
+
+async def test_giving_up_a_sandbox_that_is_just_being_opened_ends() -> None:
+    """At whichever moment: a run may be cancelled before it has begun."""
+    sandboxes = Sandboxes()
+    await (await sandboxes.open("javascript")).close()
+    for moment in range(20):
+        opening = asyncio.create_task(sandboxes.open("javascript"))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        opening.cancel()
+        async with asyncio.timeout(60):
+            await asyncio.wait({opening})
+        if not opening.cancelled():
+            await opening.result().close()
+        assert not _sandboxes()
 
 
 def _sandboxes() -> list[str]:

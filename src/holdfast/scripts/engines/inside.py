@@ -9,6 +9,7 @@ import os
 import resource
 import sys
 import time
+from collections import deque
 from contextlib import suppress
 from typing import NamedTuple, Protocol, cast
 
@@ -18,6 +19,8 @@ MIB = 1024 * 1024
 # The interpreter and the engine themselves.
 OWN_MIB = 192
 BUFFER_BYTES = 256 * 1024
+CHUNK_BYTES = 64 * 1024
+LATE_SECONDS = 0.05
 # The server goes first, however much a script computes.
 NICE = 5
 TIME_SPENT = "the script computed for {:g} seconds without waiting for a call"
@@ -57,10 +60,36 @@ class Engine(Protocol):
         ...
 
 
+class Input:
+    """Lines as they come."""
+
+    def __init__(self) -> None:
+        self._lines: deque[bytes] = deque()
+        self._begun: list[bytes] = []
+
+    def next(self) -> bytes | None:
+        """Waits for a line; None: there will be no more."""
+        while not self._lines:
+            chunk = os.read(0, CHUNK_BYTES)
+            if not chunk:
+                return None
+            first, *others = chunk.split(b"\n")
+            self._begun.append(first)
+            for piece in others:
+                self._lines.append(b"".join(self._begun))
+                self._begun = [piece]
+        return self._lines.popleft()
+
+    @property
+    def has_next(self) -> bool:
+        return bool(self._lines)
+
+
 class Output:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
+        self._flushed_at = time.monotonic()
 
     def write(self, line: bytes) -> None:
         self._parts.append(line)
@@ -73,6 +102,12 @@ class Output:
         self._parts, self._size = [], 0
         while rest:
             rest = rest[os.write(1, rest) :]
+        self._flushed_at = time.monotonic()
+
+    @property
+    def is_late(self) -> bool:
+        """Whether somebody may have waited for long."""
+        return time.monotonic() - self._flushed_at > LATE_SECONDS
 
 
 def main() -> None:
@@ -81,9 +116,9 @@ def main() -> None:
     time.tzset()
     os.nice(NICE)
     engine = _engine(language)
-    lines = sys.stdin.buffer
-    first = lines.readline()
-    if not first:
+    lines = Input()
+    first = lines.next()
+    if first is None:
         return
     start: Message = json.loads(first)
     limits = cast(Limits, start["limits"])
@@ -94,12 +129,17 @@ def main() -> None:
     _allow(limits, engine)
     state = engine.begin(start, desk)
     while _report(state, desk, output):
-        answer = lines.readline()
-        if not answer:
+        # What was said to answers that came together is told together.
+        if not lines.has_next or output.is_late:
+            output.flush()
+        answer = lines.next()
+        if answer is None:
             return
         state = _settle(json.loads(answer), desk, engine, limits)
+    output.flush()
     # The server has heard the end and kills us, with whom we started; without us it would not find them.
-    lines.read()
+    while lines.next() is not None:
+        pass
 
 
 def _engine(language: str) -> Engine:
@@ -134,7 +174,6 @@ def _report(state: State, desk: Desk, output: Output) -> bool:
             output.write(line_of({"type": "done", "value": value}))
         case Failed(kind, message, line):
             output.write(line_of({"type": "failed", "kind": kind, "message": message[:4000], "line": line}))
-    output.flush()
     return isinstance(state, Waiting)
 
 

@@ -125,8 +125,7 @@ class Sandbox:
     async def answer_all(self, answers: Sequence[Answer]) -> list[Turn]:
         """As one by one, without waiting in between: for answers that are known in advance. Fewer turns than
         answers when the script ended."""
-        for answer in answers:
-            self._send(answer)
+        self._send(*answers)
         turns: list[Turn] = []
         while len(turns) < len(answers) and (not turns or isinstance(turns[-1].stop, Waiting)):
             turns.append(await self._turn())
@@ -150,11 +149,11 @@ class Sandbox:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _send(self, message: Start | Answer) -> None:
+    def _send(self, *messages: Start | Answer) -> None:
         assert self._process.stdin
         # A sandbox that died is noticed when its turn is read.
         with suppress(ConnectionError):
-            self._process.stdin.write(encode(message) + b"\n")
+            self._process.stdin.write(b"".join([encode(message) + b"\n" for message in messages]))
 
     async def _turn(self) -> Turn:
         said: list[Said] = []

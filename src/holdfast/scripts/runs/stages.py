@@ -2,7 +2,7 @@
 the run."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from holdfast.core.runs import Language
@@ -13,8 +13,8 @@ from holdfast.scripts.journal import Scope
 
 
 class Sandboxes:
-    """Opens them, behind the wall where there is one, which is tried once. With `spares`, one more is opened
-    ahead for whoever needs the same language next: starting is most of a short run's time."""
+    """Opens them, behind the wall where there is one, which is tried once. With `spares`, one is opened ahead
+    when a run has ended, for whoever needs the same language next: starting is most of a short run's time."""
 
     def __init__(self, *, spares: bool = False) -> None:
         self._spares = spares
@@ -23,10 +23,18 @@ class Sandboxes:
 
     async def open(self, language: Language) -> Sandbox:
         spare = self._ahead.pop(language, None)
-        if self._spares:
-            self._ahead[language] = asyncio.create_task(self._new(language))
-        sandbox = None if spare is None else await _opened(spare)
-        return sandbox or await self._new(language)
+        if spare is not None:
+            with suppress(OSError):
+                sandbox = await _opened(spare)
+                if sandbox.alive:
+                    return sandbox
+                await sandbox.close()
+        return await _opened(asyncio.create_task(self._new(language)))
+
+    def open_ahead(self, languages: Iterable[Language]) -> None:
+        for language in languages:
+            if self._spares and language not in self._ahead:
+                self._ahead[language] = asyncio.create_task(self._new(language))
 
     async def close(self) -> None:
         """Gives up those that were opened ahead."""
@@ -41,37 +49,32 @@ class Sandboxes:
         return await Sandbox.open(language, await asyncio.shield(found))
 
 
-async def _opened(spare: asyncio.Task[Sandbox]) -> Sandbox | None:
-    """None: it could not be opened, or has died since."""
+async def _opened(opening: asyncio.Task[Sandbox]) -> Sandbox:
+    """Never stopped half-way: asyncio may wait for ever for a process that it was just starting."""
     try:
-        sandbox = await asyncio.shield(spare)
-    except OSError:
-        return None
+        return await asyncio.shield(opening)
     except asyncio.CancelledError:
-        await _give_up(spare)
+        await _give_up(opening)
         raise
-    if sandbox.alive:
-        return sandbox
-    await sandbox.close()
-    return None
 
 
-async def _give_up(spare: asyncio.Task[Sandbox]) -> None:
-    spare.cancel()
-    await asyncio.wait({spare})
-    if not spare.cancelled() and spare.exception() is None:
-        await spare.result().close()
+async def _give_up(opening: asyncio.Task[Sandbox]) -> None:
+    await asyncio.wait({opening})
+    if opening.exception() is None:
+        await opening.result().close()
 
 
 class Stages:
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
         self._running: dict[Scope, Sandbox] = {}
+        self._used: set[Language] = set()
 
     def __contains__(self, scope: Scope) -> bool:
         return scope in self._running
 
     async def start(self, scope: Scope, start: Start) -> Turn:
+        self._used.add(start.language)
         sandbox = self._running[scope] = await self._sandboxes.open(start.language)
         return await sandbox.start(start)
 
@@ -89,3 +92,4 @@ class Stages:
         while not closing.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.shield(closing)
+        self._sandboxes.open_ahead(self._used)
