@@ -12,6 +12,11 @@ BIN := .venv/bin
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL := --maxprocesses=8 --dist=worksteal --numprocesses
 PYTEST := $(BIN)/python -m pytest --inline-snapshot=disable
+# Tests wait a lot; what lint has to say meanwhile is said in one piece.
+beside_lint = said="$$(mktemp)"; \
+	{ sh scripts/lint >"$$said" 2>&1; code=$$?; cat "$$said"; rm -f "$$said"; exit $$code; } & lint=$$!; \
+	trap 'kill $$lint; exit 130' INT TERM; code=0; $(1) || code=$$?; \
+	wait $$lint || { echo 'lint failed: see above.'; code=1; }; exit $$code
 
 .PHONY: help
 help: ## List the commands
@@ -34,15 +39,12 @@ lint: setup ## Format, lint, types and import rules, without tests
 .PHONY: check
 check: setup ## Everything quick: lint and the fast tests (under 3 minutes)
 	@echo '==> fast tests, and lint beside them'
-	@said="$$(mktemp)"; sh scripts/lint >"$$said" 2>&1 & lint=$$!; \
-	trap 'kill $$lint; rm -f "$$said"; exit 130' INT TERM; code=0; \
-	$(PYTEST) $(PARALLEL) $(PROCESSORS) -m 'not heavy and not slow' $(ARGS) || code=$$?; \
-	wait $$lint || code=1; cat "$$said"; rm -f "$$said"; exit $$code
+	@$(call beside_lint,$(PYTEST) $(PARALLEL) $(PROCESSORS) -m 'not heavy and not slow' $(ARGS))
 
 .PHONY: test
-test: lint ## Everything but the slow tests, on SQLite and PostgreSQL (under 20 minutes)
-	@echo '==> tests'
-	@$(PYTEST) $(PARALLEL) $(shell expr 2 '*' $(PROCESSORS)) -m 'not slow' $(ARGS)
+test: setup ## Everything but the slow tests, on SQLite and PostgreSQL (under 20 minutes)
+	@echo '==> tests, and lint beside them'
+	@$(call beside_lint,$(PYTEST) $(PARALLEL) $(shell expr 2 '*' $(PROCESSORS)) -m 'not slow' $(ARGS))
 
 .PHONY: test-slow
 test-slow: setup ## The slow tests, which take minutes each

@@ -163,7 +163,7 @@ def test_an_agent_that_needs_a_person_is_told_of(server: Server) -> None:
     assert running.stderr is not None
     while not (line := running.stderr.readline()).startswith("?"):
         assert line, "it ended"
-    assert "curious needs you (question: ask_user)" in line
+    assert "curious needs you. Answer it with: holdfast attach" in line
     server.done("workflow", "cancel", "last")
     running.communicate(timeout=100)
 

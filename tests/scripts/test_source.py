@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - a script on one line is easier to compare than one that is broken up
 """Scripts are read, never run: what meta says, what is refused with which line, and how a body is wrapped."""
 
+import ast
 import sys
 from pathlib import Path
 
@@ -279,6 +280,20 @@ def test_line_ends_and_a_mark_at_the_start_do_not_matter(end: str) -> None:
     for language in LANGUAGES:
         source = (JS if language == "javascript" else PY) + "return 1\n"
         assert read_script("\ufeff" + source.replace("\n", end), language) == read_script(source, language)
+
+
+def test_python_that_loses_count_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As CPython 3.11.2 does when two threads read programs at once."""
+    lost = iter([True, True, False])
+    parse = ast.parse
+
+    def losing(*given: str) -> ast.AST:
+        if next(lost):
+            raise SystemError("AST constructor recursion depth mismatch")
+        return parse(*given)
+
+    monkeypatch.setattr(ast, "parse", losing)
+    assert read_script(PY + "return 1\n", "python").program
 
 
 @given(

@@ -241,7 +241,7 @@ async def test_names_are_never_interpreted(bench: Bench) -> None:
 async def test_a_background_process_from_start_to_end(bench: Bench) -> None:
     started = await bench.output(
         "execute",
-        command="echo up; trap 'echo bye; exit 7' INT; while :; do sleep 0.05; done",
+        command="trap 'echo bye; exit 7' INT; echo up; while :; do sleep 0.05; done",
         background=True,
     )
     assert started["status"] == "running"

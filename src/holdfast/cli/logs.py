@@ -12,6 +12,7 @@ from holdfast.cli.options import ChatWord, Url, print_json, with_server
 if TYPE_CHECKING:
     from holdfast.cli.client import Client
     from holdfast.cli.entries import Entry
+    from holdfast.core.chats import Chat
     from holdfast.core.ids import ChatId
 
 
@@ -39,23 +40,26 @@ def logs(
         if follow:
             await _follow(client, found.id, tail, as_json)
         else:
-            await _history(client, found.id, tail, as_json)
+            await _history(client, found, tail, as_json)
 
     with_server(url, shown)
 
 
-async def _history(client: "Client", chat_id: "ChatId", tail: int | None, as_json: bool) -> None:
+async def _history(client: "Client", chat: "Chat", tail: int | None, as_json: bool) -> None:
     from holdfast.cli.events import MessageEvent
     from holdfast.cli.transcript import Transcript
     from holdfast.core.messages import Message
 
-    history = [message async for message in client.every(f"/chats/{chat_id}/messages", Message)]
+    history = [message async for message in client.every(f"/chats/{chat.id}/messages", Message)]
     transcript, printer = Transcript(), Printer()
     for message in history if tail is None else history[-tail:]:
         if as_json:
             print_json(message)
         else:
             printer.print(transcript.apply(MessageEvent(message=message)))
+    if chat.last_error is not None and not as_json:
+        # Of a turn that failed nothing else is in the history.
+        printer.print(transcript.apply(chat.last_error))
 
 
 async def _follow(client: "Client", chat_id: "ChatId", tail: int | None, as_json: bool) -> None:

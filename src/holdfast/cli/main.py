@@ -24,7 +24,7 @@ from holdfast.cli import (
     users,
     workflows,
 )
-from holdfast.core.errors import HoldfastError, Refused, Unreachable, WrongUsage
+from holdfast.core.errors import BadFlag, HoldfastError, Refused, Unreachable, WrongUsage
 
 FAILED, WRONG_USAGE, UNREACHABLE, INTERRUPTED = 1, 2, 3, 130
 
@@ -99,7 +99,7 @@ def exit_code(error: HoldfastError) -> int:
     match error:
         case Unreachable():
             return UNREACHABLE
-        case WrongUsage() | Refused(status=422):
+        case WrongUsage() | BadFlag() | Refused(status=422):
             return WRONG_USAGE
         case _:
             return FAILED

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.core.errors import HoldfastError
+from holdfast.core.errors import BadFlag, HoldfastError
 
 # The flags of `serve`, and what each takes.
 FLAGS: dict[str, type] = {"host": str, "port": int, "data": Path, "database": str, "config": Path}
@@ -25,7 +25,7 @@ def main() -> None:
         run_server(**given)
     except HoldfastError as error:
         print(f"holdfast: {error.text}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, BadFlag) else 1)
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -5,6 +5,7 @@ program is ours, so its lines are those of the text, plus one (`LINES_BEFORE`)."
 import ast
 import threading
 import warnings
+from contextlib import suppress
 
 from holdfast.core.errors import BadScript
 from holdfast.core.shapes import Json
@@ -13,6 +14,7 @@ from holdfast.scripts.meta import Literally, bad
 from holdfast.scripts.names import check_name
 
 LINES_BEFORE = 1
+PARSES = 3
 # What is done to warnings is done to those of the whole process: one at a time.
 _QUIET = threading.Lock()
 _BODY = "__workflow__"
@@ -64,11 +66,20 @@ def _parse(text: str) -> ast.Module:
     try:
         with _QUIET, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of backslashes in texts: not worth a word here
-            return ast.parse(text, "script")
+            return _tree(text)
     except SyntaxError as error:
         raise bad(error.lineno or 1, f"this is not Python: {error.msg}.") from None
     except (RecursionError, MemoryError, ValueError):
         raise BadScript("The script is nested too deeply to be read.") from None
+
+
+def _tree(text: str) -> ast.Module:
+    """CPython before 3.11.5 may lose count when somebody else reads a program at the same time, and says so
+    with a SystemError; the next time it is right."""
+    for _ in range(PARSES - 1):
+        with suppress(SystemError):
+            return ast.parse(text, "script")
+    return ast.parse(text, "script")
 
 
 def _refuse(node: ast.AST, bound: set[str]) -> None:

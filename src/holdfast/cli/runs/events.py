@@ -11,7 +11,6 @@ import msgspec
 from holdfast.cli.client import Client
 from holdfast.cli.events import CaughtUp, Found, Lost, Received
 from holdfast.cli.watching import lasting
-from holdfast.core.chats import Chat
 from holdfast.core.ids import RunId
 from holdfast.core.run_shapes import CallShown, LineShown, RunData
 from holdfast.core.runs import RunPhase
@@ -23,14 +22,7 @@ class Closing(Record, frozen=True, kw_only=True):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Asks:
-    """An agent of the run waits for a person. Not of the feed: said by this client."""
-
-    chat: Chat
-
-
-RunEvent = RunData | RunPhase | LineShown | CallShown | Budget | CaughtUp | Closing | Lost | Found | Asks
+RunEvent = RunData | RunPhase | LineShown | CallShown | Budget | CaughtUp | Closing | Lost | Found
 
 _TYPES: dict[str, type[Record]] = {
     "run": RunData,

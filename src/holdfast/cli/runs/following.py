@@ -9,17 +9,13 @@ from contextlib import aclosing
 from holdfast.cli.client import Client
 from holdfast.cli.ctrl_c import CtrlC
 from holdfast.cli.neutral import neutral_line
-from holdfast.cli.runs.events import Asks, watch_run
+from holdfast.cli.runs.events import watch_run
 from holdfast.cli.runs.outputs import Live, Output, PlainLines, RunAsJson
 from holdfast.cli.runs.telling import result_text, why
-from holdfast.core.chats import Chat
-from holdfast.core.errors import HoldfastError
 from holdfast.core.ids import RunId
 from holdfast.core.run_shapes import RunShown
 
 FAILED, INTERRUPTED = 1, 130
-# How often it is looked whether an agent waits for a person: no event of a run says so.
-_LOOK_SECONDS = 2.0
 
 
 def output_for(*, as_json: bool) -> Output:
@@ -58,37 +54,14 @@ async def _follow(
     run = await found()
     begun.set_result(run.id)
     print(f"holdfast: Run {run.id} of {neutral_line(run.name, 100)}", file=sys.stderr)
-    looking = asyncio.create_task(_look(client, run.id, output))
-    try:
-        async with aclosing(watch_run(client, run.id)) as feed:
-            async for seen in feed:
-                if seen.received is not None:
-                    output.received(seen.received)
-                if seen.event is not None:
-                    output.show(output.progress.apply(seen.event))
-    finally:
-        looking.cancel()
-        await asyncio.wait({looking})
+    async with aclosing(watch_run(client, run.id)) as feed:
+        async for seen in feed:
+            if seen.received is not None:
+                output.received(seen.received)
+            if seen.event is not None:
+                output.show(output.progress.apply(seen.event))
     # An event may have been too small for all of the result.
     return await client.get(f"/workflow-runs/{run.id}", RunShown)
-
-
-async def _look(client: Client, run_id: RunId, output: Output) -> None:
-    while True:
-        await asyncio.sleep(_LOOK_SECONDS)
-        try:
-            # An agent that works may have a sub-agent that waits.
-            found = [
-                chat
-                for status in ("requires_action", "running")
-                for chat in await client.listed("/chats", Chat, {"run_id": run_id, "status": status})
-                if chat.action is not None
-            ]
-        except HoldfastError:
-            continue  # the feed says whether the server is there
-        output.progress.asking &= {chat.id for chat in found}
-        for chat in found:
-            output.show(output.progress.apply(Asks(chat)))
 
 
 def _tell(run: RunShown, pressed: bool) -> int:

@@ -12,9 +12,9 @@ from holdfast.cli.events import Received
 from holdfast.cli.lines import JsonLines
 from holdfast.cli.neutral import neutral, neutral_line
 from holdfast.cli.runs.progress import (
-    Asked,
     CallEnded,
     Entry,
+    NeedsYou,
     Noted,
     Over,
     PhaseBegan,
@@ -107,8 +107,8 @@ def coloured(entry: Entry) -> Text:
             return Text(f"  ⚠ {neutral(entry.text)}", "yellow")
         case LineShown():
             return Text(f"  · {neutral(entry.text)}")
-        case Asked():
-            return Text(f"  ? {asked(entry)}", "bold yellow")
+        case NeedsYou():
+            return Text(f"  ? {asked(entry.call)}", "bold yellow")
         case Noted():
             return Text(f"⚡ {entry.text}", "yellow")
         case Over():
@@ -134,22 +134,21 @@ def _ended(call: CallShown) -> Text:
 
 def live_lines(progress: Progress, now: datetime, columns: int) -> list[str]:
     at_work = progress.open
-    shown = [_at_work(call, call.chat_id in progress.asking, now) for call in at_work[:_OPEN_LINES]]
+    shown = [_at_work(call, now) for call in at_work[:_OPEN_LINES]]
     if len(at_work) > _OPEN_LINES:
         shown.append(Text(f"  … and {len(at_work) - _OPEN_LINES} more", "dim"))
     return rendered(Group(*shown, status_line(progress, now)), columns).split("\n")
 
 
-def _at_work(call: CallShown, asks: bool, now: datetime) -> Text:
+def _at_work(call: CallShown, now: datetime) -> Text:
     if call.started_at is None:
         how = "waits for a place"
     else:
         how = duration((now - call.started_at).total_seconds())
-    mark, colour = ("?", "bold yellow") if asks else ("◌", "cyan")
+    mark, colour = ("?", "bold yellow") if call.needs_you else ("◌", "cyan")
     label = neutral_line(label_of(call), LABEL)
-    return Text.assemble(
-        (f"  {mark} ", colour), label, (f" · {how}" + (" · needs you" if asks else ""), "dim")
-    )
+    needs = " · needs you" if call.needs_you else ""
+    return Text.assemble((f"  {mark} ", colour), label, (f" · {how}{needs}", "dim"))
 
 
 def status_line(progress: Progress, now: datetime) -> Text:

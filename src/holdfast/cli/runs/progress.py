@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from holdfast.cli.events import Found, Lost
-from holdfast.cli.runs.events import Asks, RunEvent
-from holdfast.core.ids import ChatId
+from holdfast.cli.runs.events import RunEvent
 from holdfast.core.run_shapes import CallShown, LineShown, RunData
 from holdfast.core.runs import OVER, RunPhase
 from holdfast.core.usage import Budget
@@ -23,12 +22,10 @@ class CallEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """An agent waits for a person."""
+class NeedsYou:
+    """An agent waits for a person, or somebody below it does."""
 
-    label: str
-    chat_id: ChatId
-    what: str
+    call: CallShown
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class Over:
     reused: int
 
 
-Entry = PhaseBegan | CallEnded | LineShown | Asked | Noted | Over
+Entry = PhaseBegan | CallEnded | LineShown | NeedsYou | Noted | Over
 
 
 class Progress:
@@ -56,7 +53,6 @@ class Progress:
         self.budget = Budget()
         self.phase: str | None = None
         self.calls: dict[str, CallShown] = {}
-        self.asking: set[ChatId] = set()
 
     @property
     def open(self) -> list[CallShown]:
@@ -86,8 +82,6 @@ class Progress:
                 return [event]
             case CallShown():
                 return self._called(event)
-            case Asks():
-                return self._asked(event)
             case Lost():
                 return [Noted("The connection is lost; trying again.")]
             case Found():
@@ -97,24 +91,13 @@ class Progress:
         return []
 
     def _called(self, call: CallShown) -> list[Entry]:
+        """An end is told once, and that it needs somebody once for as long as it does."""
         known = self.calls.get(call.id)
         self.calls[call.id] = call
-        if call.status in _OPEN or (known is not None and known.status not in _OPEN):
-            return []
-        if call.chat_id is not None:
-            self.asking.discard(call.chat_id)
-        return [CallEnded(call)]
-
-    def _asked(self, asks: Asks) -> list[Entry]:
-        """Told once for as long as it waits."""
-        from holdfast.cli.wording import waits_for
-
-        chat = asks.chat
-        if chat.action is None or chat.id in self.asking:
-            return []
-        self.asking.add(chat.id)
-        label = next((label_of(call) for call in self.calls.values() if call.chat_id == chat.id), chat.title)
-        return [Asked(label, chat.id, waits_for(chat.action))]
+        if call.status in _OPEN:
+            asked = known is not None and known.needs_you
+            return [NeedsYou(call)] if call.needs_you and not asked else []
+        return [CallEnded(call)] if known is None or known.status in _OPEN else []
 
 
 def label_of(call: CallShown) -> str:

@@ -4,7 +4,7 @@ that came from outside is neutral here."""
 from datetime import datetime
 
 from holdfast.cli.neutral import neutral, neutral_line
-from holdfast.cli.runs.progress import Asked, CallEnded, Entry, Noted, Over, PhaseBegan, label_of
+from holdfast.cli.runs.progress import CallEnded, Entry, NeedsYou, Noted, Over, PhaseBegan, label_of
 from holdfast.cli.wording import amount, duration, money
 from holdfast.core.run_shapes import CallShown, LineShown, RunListed
 from holdfast.core.runs import RunError, RunStatus
@@ -23,8 +23,8 @@ def plain(entry: Entry) -> str:
         case LineShown():
             mark = "!" if entry.kind == "warning" else "-"
             return f"{mark} {neutral(entry.text)}"
-        case Asked():
-            return f"? {asked(entry)}"
+        case NeedsYou():
+            return f"? {asked(entry.call)}"
         case Noted():
             return f"({entry.text})"
         case Over():
@@ -44,9 +44,8 @@ def agents(calls: int, reused: int) -> str:
     return f"{calls} agent{'s' if calls > 1 else ''}" + (f", {reused} reused" if reused else "")
 
 
-def asked(entry: Asked) -> str:
-    who = neutral_line(entry.label, LABEL)
-    return f"{who} needs you ({entry.what}). Answer it with: holdfast attach {entry.chat_id}"
+def asked(call: CallShown) -> str:
+    return f"{neutral_line(label_of(call), LABEL)} needs you. Answer it with: holdfast attach {call.chat_id}"
 
 
 def outcome(call: CallShown) -> str:

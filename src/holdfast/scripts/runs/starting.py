@@ -126,10 +126,10 @@ class Runs:
 
     async def _script(self, wanted: Wanted) -> Script:
         if (wanted.name is None) == (wanted.script is None):
-            raise InvalidInput("A run needs the name of a workflow, or a script: one of both.")
+            raise InvalidInput("A run needs the name of a workflow, or a script: one of both.", field="name")
         if wanted.script is not None:
             if wanted.language is None:
-                raise InvalidInput("A script needs its language: javascript or python.")
+                raise InvalidInput("A script needs its language: javascript or python.", field="language")
             return await asyncio.to_thread(read_script, wanted.script, wanted.language)
         found = await self.library.find(wanted.name or "", wanted.workspace_id, wanted.owner_id)
         assert found.script is not None
@@ -145,7 +145,8 @@ class Runs:
             raise NotFound("There is no such run to resume from.")
         if found.status not in OVER:
             raise InvalidInput(
-                "The run to resume from is not over yet. Cancel it first, or wait for its end."
+                "The run to resume from is not over yet. Cancel it first, or wait for its end.",
+                field="resume_from",
             )
         return found.id
 
@@ -156,13 +157,17 @@ def check_args(meta: Meta, args: Json | msgspec.UnsetType) -> None:
     try:
         check_json(given)
     except ValueError as error:
-        raise InvalidInput(f"The arguments cannot be used: {error}.") from None
+        raise InvalidInput(f"The arguments cannot be used: {error}.", field="args") from None
     if len(_encode(given)) > MAX_ARGS_BYTES:
-        raise InvalidInput(f"The arguments are larger than {MAX_ARGS_BYTES // 1024 // 1024} MiB.")
+        raise InvalidInput(
+            f"The arguments are larger than {MAX_ARGS_BYTES // 1024 // 1024} MiB.", field="args"
+        )
     if meta.args is not None:
         complaints = Shape(meta.args).complaints({} if args is msgspec.UNSET else given)
         if complaints:
-            raise InvalidInput(f"The arguments do not fit the workflow {meta.name}. {' '.join(complaints)}")
+            raise InvalidInput(
+                f"The arguments do not fit the workflow {meta.name}. {' '.join(complaints)}", field="args"
+            )
 
 
 def hash_of(args: Json | msgspec.UnsetType) -> str:
