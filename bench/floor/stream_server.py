@@ -1,19 +1,23 @@
-"""The least that live text costs: a server that only sends. `python -m bench.floor.stream_server asgi` gives
-each connection a stream of its own, through the HTTP server that Holdfast uses; `fan_out` encodes every event
-once and writes it to all connections. What it sends looks like an event of a feed."""
+"""The least that live text costs. `python -m bench.floor.stream_server relay URL` reads, for each connection,
+what the model at this address streams, and sends an event for each delta: with the HTTP client and through
+the HTTP server that Holdfast uses. `fan_out` makes its events up, encodes every one once and writes it to all
+connections. What they send looks like an event of a feed."""
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, cast
 from urllib.parse import parse_qs
 
+import aiohttp
+import msgspec
 import uvicorn
+
+from bench.model_server import STREAM
 
 _ID = "1.5.01a1e3f5-5c48-738f-8e0b-7ac02dfa0691.5..6.1.{n}.deadbeef"
 _PART = (
-    '{{"history_version":6,"attempt":1,"n":{n},"role":"assistant",'
-    '"part":{{"type":"text","text":"word{n} "}}}}'
+    '{{"history_version":6,"attempt":1,"n":{n},"role":"assistant","part":{{"type":"text","text":{text}}}}}'
 )
 _MESSAGE = '{"message":{"role":"assistant","parts":[]}}'
 
@@ -26,17 +30,28 @@ def text(event: str, n: int, data: str) -> str:
     return f'{{"event":"{event}","id":"{_ID.format(n=n)}","data":{data}}}'
 
 
-def events(count: int, written: Callable[[str, int, str], str]) -> Iterator[str]:
-    for n in range(1, count + 1):
-        yield written("part", n, _PART.format(n=n))
-    yield written("message", count, _MESSAGE)
-
-
 # --- a stream for each connection ---
 
 
-class Streams:
-    def __init__(self) -> None:
+class Delta(msgspec.Struct):
+    content: str | None = None
+
+
+class Choice(msgspec.Struct):
+    delta: Delta
+
+
+class Chunk(msgspec.Struct):
+    choices: list[Choice]
+
+
+_chunk = msgspec.json.Decoder(Chunk)
+
+
+class Relay:
+    def __init__(self, model_url: str) -> None:
+        self._model_url = model_url
+        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
         self._go = asyncio.Event()
         self._count = 0
 
@@ -78,8 +93,25 @@ class Streams:
         await say(written("caught_up", 0, "{}"))
         while True:
             await self._go.wait()
-            for event in events(self._count, written):
-                await say(event)
+            n = 0
+            async for said in self._deltas():
+                n += 1
+                await say(written("part", n, _PART.format(n=n, text=msgspec.json.encode(said).decode())))
+            await say(written("message", n, _MESSAGE))
+
+    async def _deltas(self) -> AsyncGenerator[str]:
+        asked: dict[str, object] = {"model": f"{STREAM}{self._count}", "stream": True, "messages": []}
+        async with self._session.post(f"{self._model_url}/chat/completions", json=asked) as response:
+            pending = b""
+            async for received in response.content.iter_any():
+                *events, pending = (pending + received).split(b"\n\n")
+                for event in events:
+                    data = event.removeprefix(b"data: ")
+                    if data == b"[DONE]":
+                        continue
+                    for choice in _chunk.decode(data).choices:
+                        if choice.delta.content:
+                            yield choice.delta.content
 
 
 # --- one stream for all ---
@@ -104,16 +136,21 @@ class FanOut(asyncio.Protocol):
         path = data.split(b" ", 2)[1].decode()
         if path.startswith("/go"):
             self._transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-            for event in events(int(path.rpartition("=")[2]), sse):
-                encoded = event.encode()
-                for transport in self._watching:
-                    transport.write(encoded)
+            count = int(path.rpartition("=")[2])
+            for n in range(1, count + 1):
+                self._write(sse("part", n, _PART.format(n=n, text=f'"word{n} "')))
+            self._write(sse("message", count, _MESSAGE))
         else:
             self._watching.add(self._transport)
             greeting = sse("caught_up", 0, "{}")
             self._transport.write(
                 f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{greeting}".encode()
             )
+
+    def _write(self, event: str) -> None:
+        encoded = event.encode()
+        for transport in self._watching:
+            transport.write(encoded)
 
 
 async def fan_out() -> None:
@@ -123,9 +160,9 @@ async def fan_out() -> None:
     await asyncio.to_thread(sys.stdin.read)
 
 
-async def asgi() -> None:
+async def relay(model_url: str) -> None:
     config = uvicorn.Config(
-        Streams(),
+        cast(Any, Relay(model_url)),
         port=0,
         ws="websockets-sansio",
         ws_per_message_deflate=False,
@@ -142,10 +179,10 @@ async def asgi() -> None:
 
 
 if __name__ == "__main__":
-    main = asgi if sys.argv[1] == "asgi" else fan_out
+    main = relay(sys.argv[2]) if sys.argv[1] == "relay" else fan_out()
     try:
         import uvloop
     except ImportError:
-        asyncio.run(main())
+        asyncio.run(main)
     else:
-        uvloop.run(main())
+        uvloop.run(main)

@@ -1,5 +1,5 @@
 """The floor of live text, as a contender: `python -m bench.floor.streams`. The same clients as those of
-Holdfast, at a server that only sends."""
+Holdfast, at a server that only relays one model's stream each, or sends one stream to all."""
 
 import asyncio
 import sys
@@ -16,9 +16,9 @@ from bench.watching import Watcher, everybody, measure, watchers
 
 
 async def run(task: Task) -> Figures:
-    kind = "asgi" if task.work == "stream" else "fan_out"
+    what = ("relay", task.model_url or "") if task.work == "stream" else ("fan_out",)
     async with (
-        _server(kind) as (address, pid),
+        _server(*what) as (address, pid),
         aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session,
     ):
         before = memory_mb(pid)
@@ -43,10 +43,10 @@ async def _all_ended(found: list[Watcher]) -> None:
 
 
 @asynccontextmanager
-async def _server(kind: str) -> AsyncGenerator[tuple[str, int]]:
+async def _server(*what: str) -> AsyncGenerator[tuple[str, int]]:
     """Its address and its process."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bench.floor.stream_server", kind),
+        *(sys.executable, "-m", "bench.floor.stream_server", *what),
         cwd=ROOT,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

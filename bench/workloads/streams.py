@@ -43,7 +43,7 @@ def _entries(work: Work, at_once: int, deltas: int, speaks: Speaks, scale: Scale
             work=work,
             at_once=at_once,
             each=scale.some(deltas) if work == "stream" else deltas,
-            http=contender is OURS,
+            http=contender is OURS or work == "stream",
             speaks=speaks,
             against=against,
             goals=goals,

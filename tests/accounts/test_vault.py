@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.accounts.private import create_private, read_private, replace_private
-from holdfast.accounts.stored import Stored
+from holdfast.accounts.stored import Stored, Written
 from holdfast.accounts.vault import Vault
 from holdfast.core.errors import (
     BadConfig,
@@ -162,7 +162,7 @@ def provider(**more: object) -> ProviderConfig:
 async def test_a_key_goes_in_and_only_the_registry_gets_it(house: House) -> None:
     admin = await house.admin()
     told = await house.stored.put_provider(admin, provider())
-    assert told == provider(api_key=None)
+    assert told == Written(provider(api_key=None), has_key=True)
     assert (await house.stored.read()).providers == (provider(),)
     entries = await house.entries()
     assert CANARY not in repr(entries)

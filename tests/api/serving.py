@@ -41,7 +41,10 @@ class Answer:
     @property
     def code(self) -> str:
         assert self.headers["Content-Type"] == "application/problem+json", self.body
-        return self.json["code"]
+        problem = self.json
+        # Of bad input it is always told where it is.
+        assert (problem["code"] == "invalid_input") == bool(problem.get("errors")), problem
+        return problem["code"]
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
         return f"{self.status} {self.body[:500]!r}"

@@ -146,6 +146,9 @@ async def test_parameters_that_nobody_knows(admin: Client) -> None:
     assert answer.json["errors"] == [
         {"field": "sort", "message": "not a parameter of this route; there is limit, cursor"}
     ]
+    for twice in ("limit=1&limit=2", "cursor=x&limit=1&cursor=x"):
+        answer = await admin.get(f"tokens?{twice}")
+        assert (answer.status, answer.json["errors"][0]["message"]) == (422, "given twice")
     # Nothing happened meanwhile, to what could have been deleted neither.
     assert (await admin.get(f"chats/{ids['chat_id']}?")).status == 200
 
@@ -170,7 +173,8 @@ async def test_pages_that_are_none(admin: Client, server: Serving) -> None:
             f"after.{other['id']}x",
         ):
             answer = await admin.get(f"{path}?cursor={cursor}")
-            assert answer.status == 422, (path, cursor, answer)
+            assert (answer.status, answer.code) == (422, "invalid_input"), (path, cursor, answer)
+            assert answer.json["errors"][0]["field"] == "cursor"
 
 
 async def test_a_cursor_of_somebody_else_is_harmless(admin: Client, server: Serving) -> None:
@@ -281,6 +285,38 @@ async def test_models_are_configured_sensibly(admin: Client) -> None:
     ):
         answer = await admin.put("model-configs/mine", {"provider": "demo", "model": "demo", **wrong})
         assert (answer.status, answer.code) == (422, "invalid_input"), wrong
+        assert answer.json["errors"][0]["field"].partition(".")[0] in wrong
+    tried = await admin.post("model-configs/nobody/test")
+    assert (tried.status, tried.code) == (404, "not_found")
     for name in ("x" * 65, "a b", "..", "%00"):
         answer = await admin.put(f"model-configs/{name}", {"provider": "demo", "model": "demo"})
         assert answer.status in (404, 405, 422), name
+
+
+FIELDS: tuple[tuple[str, str, dict[str, Any], str], ...] = (
+    ("POST", "users", {"name": "Ünna"}, "name"),
+    ("POST", "tokens", {"name": " "}, "name"),
+    (
+        "POST",
+        "tokens",
+        {"name": "t", "scopes": ["admin", "admin"], "expires_at": "2020-01-01T00:00:00Z"},
+        "expires_at",
+    ),
+    ("POST", "tokens", {"name": "t", "expires_at": "9999-01-01T00:00:00Z"}, "expires_at"),
+    ("PUT", "providers/p", {"kind": "nobody"}, "kind"),
+    ("PUT", "providers/p", {"kind": "openai", "base_url": "ftp://x"}, "base_url"),
+    ("PUT", "providers/p", {"kind": "openai", "api_key": "env:HOME"}, "api_key"),
+    ("POST", "workflow-runs", {}, "name"),
+    ("POST", "workflow-runs", {"script": "return 1"}, "language"),
+    ("POST", "workflow-runs", {"script": "return (", "language": "javascript"}, "script"),
+    ("POST", "workspaces", {"name": "w", "path": "relative"}, "path"),
+)
+
+
+@pytest.mark.parametrize("method, path, body, field", FIELDS)
+async def test_what_is_wrong_is_told_by_field(
+    admin: Client, method: str, path: str, body: dict[str, Any], field: str
+) -> None:
+    answer = await admin.request(method, path, body)
+    assert (answer.status, answer.code) == (422, "invalid_input"), answer
+    assert answer.json["errors"][0]["field"] == field

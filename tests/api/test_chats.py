@@ -80,6 +80,7 @@ async def test_changing_a_chat(admin: Client) -> None:
     assert len((await admin.get("chats?archived=true")).json["items"]) == 1
     refused = await admin.post(f"chats/{chat['id']}/messages", {"content": "hi"})
     assert (refused.status, refused.code) == (409, "wrong_state")
+    assert "out of the archive" in refused.json["detail"]
     assert (await admin.patch(f"chats/{chat['id']}", {"archived": False})).json["archived"] is False
     for body in (
         {"titel": "x"},
@@ -90,6 +91,32 @@ async def test_changing_a_chat(admin: Client) -> None:
     ):
         refused = await admin.patch(f"chats/{chat['id']}", body)
         assert (refused.status, refused.code) == (422, "invalid_input"), body
+
+
+async def test_what_is_answered_is_how_it_is_from_then_on(admin: Client) -> None:
+    """A client may go on with the answer as if it had looked."""
+    chat = await admin.start_chat("say: hi", budget={})
+    assert chat["budget"] is None
+    # Its title and summary have come too.
+    await admin.until(chat["id"], lambda now: now["status"] == "idle" and bool(now["summary"]))
+    changes: tuple[dict[str, Any], ...] = (
+        {"budget": {"tokens": 5000}},
+        {"budget": {"cost_usd_micros": 7}},
+        {"budget": {}},
+        {"budget": {"tokens": 5000}, "labels": ["x", "y"]},
+        {"budget": None},
+        {"title": " Mine\nalone "},
+        {"model": "demo", "effort": "high"},
+        {"model": None, "effort": None},
+        {"pinned": True, "tools": ["todo"]},
+        {"tools": None},
+        {"archived": True},
+        {"archived": False, "labels": []},
+        {},
+    )
+    for body in changes:
+        answer = await admin.patch(f"chats/{chat['id']}", body)
+        assert (answer.status, answer.json) == (200, await admin.chat(chat["id"])), body
 
 
 async def test_deleting_a_chat(admin: Client) -> None:

@@ -67,7 +67,7 @@ async def test_coming_back_after_every_event(admin: Client, speaks: Speaks) -> N
         await first.until(caught_up)
     whole = await _said(admin, chat["id"])
     for seen in range(1, len(first.events)):
-        for by_query in (True, False) if speaks == "sse" else (True,):
+        for by_query in (True, False):
             again = Watcher(admin, f"chats/{chat['id']}/feed", speaks, by_query=by_query)
             for event in first.events[:seen]:
                 again.apply(*event)

@@ -131,6 +131,7 @@ async def test_a_file_alone_is_granted_alone(server: Serving, outside: Path) -> 
 
 
 async def test_what_cannot_be_granted(server: Serving, outside: Path) -> None:
+    """Told only once it was allowed: a model must not find out otherwise what there is."""
     admin = server.admin
     (outside / "link").symlink_to(outside / "sub")
     refused = ("/", "/proc/self", "/dev", str(server.data), str(server.data.parent), f"{outside}/link")

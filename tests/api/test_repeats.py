@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.operations import Ids, a_chat_and_all
+from tests.api.operations import a_chat_and_all
 from tests.api.serving import Client, Serving
 
 
@@ -138,28 +138,21 @@ async def test_a_secret_is_shown_once_and_not_kept(server: Serving, path: str) -
     assert not any(secret.encode() in file.read_bytes() for file in files)
 
 
-async def test_every_route_that_makes_something_or_moves_a_chat_knows_keys(admin: Client) -> None:
-    """By its effect: the second request does not come to the handler. Of what fails nothing is kept."""
-    ids = await a_chat_and_all(admin)
-    bodies: dict[str, object] = {
-        "chats": {"content": "say: hi"},
-        "chats/{chat_id}": {"pinned": True},
-        "chats/{chat_id}/messages": {"content": "say: hi"},
-        "chats/{chat_id}/messages/{message_id}": {"content": "say: hi"},
-        "chats/{chat_id}/fork": {},
-        "chats/{chat_id}/compact": None,
-        "chats/{chat_id}/reconcile": None,
-        "agents": {"name": "another"},
-        "agents/{agent_id}": {"description": "x"},
-    }
-    for route, body in bodies.items():
-        method = "PATCH" if route in PATCHED else "POST"
-        path = route.format_map(Ids(ids))
-        await admin.until_settled(ids["chat_id"])
-        first = await admin.request(method, path, body, headers=key(route))
-        assert first.status < 300, (route, first)
-        again = await admin.request(method, path, body, headers=key(route))
-        assert (again.status, again.body) == (first.status, first.body), route
-
-
-PATCHED = ("chats/{chat_id}", "chats/{chat_id}/messages/{message_id}", "agents/{agent_id}")
+async def test_twins_of_what_admins_write(admin: Client) -> None:
+    """At the same moment: one of them does it, all are answered the same."""
+    user = (await admin.post("users", {"name": "mia"})).json["user"]["id"]
+    for path, method, body in (
+        ("providers/p", "PUT", {"kind": "openai", "api_key": "a-key"}),
+        ("model-configs/m", "PUT", {"provider": "p", "model": "x"}),
+        (f"users/{user}", "PATCH", {"name": "mio"}),
+        ("model-configs/m", "DELETE", None),
+        ("providers/p", "DELETE", None),
+    ):
+        answers = await asyncio.gather(
+            *(admin.request(method, path, body, headers=key("twin")) for _ in range(5))
+        )
+        assert {answer.status for answer in answers} == {204 if body is None else 200}, (path, answers)
+        assert len({answer.body for answer in answers}) == 1
+    acts = [entry["action"] for entry in (await admin.get("audit")).json["items"]]
+    for act in ("provider.put", "model.put", "user.change", "model.delete", "provider.delete"):
+        assert acts.count(act) == 1

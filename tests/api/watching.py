@@ -34,13 +34,13 @@ class Watcher(FeedClient):
         speaks: Speaks = "sse",
         *,
         cursor: str | None = None,
-        by_query: bool = False,
+        by_query: bool | None = None,
     ) -> None:
         super().__init__(cursor)
         self._who = who
         self.about = path
         self._speaks: Speaks = speaks
-        self._by_query = by_query or speaks == "websocket"
+        self._by_query = speaks == "websocket" if by_query is None else by_query
         # Everything that came, in order.
         self.events: list[Event] = []
         # Of a WebSocket that was closed by the server.
@@ -70,12 +70,12 @@ class Watcher(FeedClient):
 
     @property
     def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._who.token}"}
+        resume = {"Last-Event-ID": self.cursor} if self.cursor and not self._by_query else {}
+        return {"Authorization": f"Bearer {self._who.token}", **resume}
 
     async def _sse(self) -> AsyncIterator[Event]:
-        resume = {"Last-Event-ID": self.cursor} if self.cursor and not self._by_query else {}
         async with self._who.session.get(
-            self._url(), headers=self._headers | resume, timeout=aiohttp.ClientTimeout(total=None)
+            self._url(), headers=self._headers, timeout=aiohttp.ClientTimeout(total=None)
         ) as response:
             if response.status != 200:
                 raise FeedRefused(response.status, await response.text())

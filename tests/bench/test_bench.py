@@ -14,11 +14,14 @@ from bench import machine
 from bench.__main__ import run
 from bench.cases import Entry, Scale
 from bench.floor import sqlite as floor
+from bench.floor import streams
+from bench.model_server import ModelServer
 from bench.ours import searching, transitions
 from bench.report import Report, to_json, to_table
 from bench.results import Line, lines
 from bench.rounds import Measured
-from bench.task import Figures, Task, Work
+from bench.task import Figures, Speaks, Task, Work
+from bench.watching import SHORT_STREAMS
 from bench.workloads import store
 
 ROOT = Path(__file__).parents[2]
@@ -87,6 +90,24 @@ def test_the_lock_covers_the_peers() -> None:
     assert len(re.findall(r"^\S+==", text, re.MULTILINE)) == len(
         re.findall(r"\\\n    --hash.*(?<!\\)\n", text)
     )
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("speaks", ["websocket", "sse"])
+async def test_the_floor_of_live_text_relays_what_a_model_says(tmp_path: Path, speaks: Speaks) -> None:
+    with ModelServer() as model:
+        task = Task(
+            work="stream",
+            engine="sqlite",
+            database=str(tmp_path),
+            at_once=2,
+            each=30,
+            speaks=speaks,
+            model_url=model.url,
+        )
+        figures = await streams.run(task)
+    assert figures.also == {"deltas an event": 1.0}
+    assert figures.count == 30 * SHORT_STREAMS
 
 
 @pytest.mark.parametrize("work", ["search", "search_alone"])

@@ -51,6 +51,17 @@ def test_logs_by_any_name_of_the_chat(server: Server) -> None:
     assert messages[-1]["parts"][0]["text"] == "The \x1b[31mend"
 
 
+def test_logs_tell_why_a_turn_failed(server: Server) -> None:
+    failed = server.run("run", "--json", "fail: auth")
+    assert failed.returncode == 1
+    chat = json.loads(failed.stdout.splitlines()[0])["data"]["message"]["chat_id"]
+    asked, told = server.done("logs", chat).splitlines()
+    assert "you: fail: auth" in asked
+    assert "The demo model was told to fail: auth." in told
+    server.done("send", chat, "say: better")
+    assert "fail: auth." not in server.done("logs", chat)
+
+
 def test_logs_follow(server: Server) -> None:
     chat = new_chat(server, "say: first")
     following = server.begin("logs", "-f", chat)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from holdfast.core.accounts import AuditEntry, NamedAgent, StoredModel, StoredProvider, User
 from holdfast.core.errors import InvalidInput, NotFound, WrongState
 from holdfast.core.ids import AuditId, NamedAgentId
+from holdfast.core.shapes import Json
 from holdfast.store import audit, named_agents, preferences, provider_configs, users
 from holdfast.store.provider_configs import Put
 from holdfast.store.query import Query, joined
@@ -165,6 +166,17 @@ async def test_preferences_are_each_owners(world: World) -> None:
     }
     assert await world.store.read(preferences.preferences(ben.id)) == {}
     assert await world.store.read(preferences.preferences(None)) == {"theme": "light"}
+
+
+async def test_many_preferences_are_one_write(world: World) -> None:
+    anna = await somebody(world, "anna")
+    many: dict[str, Json] = {f"key{n}": n for n in range(200)}
+    assert await world.store.write(preferences.choose(anna.id, many)) == many
+    half: dict[str, Json] = {key: None if n % 2 else "x" for n, key in enumerate(many)}
+    choose = preferences.choose(anna.id, half)
+    assert len(choose.statements) == 3, "what stays, what goes, what there is then"
+    assert await world.store.write(choose) == {key: value for key, value in half.items() if value}
+    assert await world.store.write(preferences.choose(anna.id, {})) != {}
 
 
 # Audit

@@ -61,16 +61,17 @@ class People:
         name: str | None = None,
         role: Role | None = None,
         suspended: bool | None = None,
+        once: OnceOf[User] | None = None,
     ) -> User:
         """What is None stays. Raises NotFound, and WrongState for a name that is taken and for the last
-        active admin."""
+        active admin; Repeated."""
         _need_admin(by)
         name = None if name is None else checked_name(name)
         entry = self._audit.entry(
             by, "user.change", f"user:{user_id}", name=name, role=role, suspended=suspended
         )
         change = users.change(user_id, name=name, role=role, suspended=suspended)
-        user = await self._store.write(audited(change, entry))
+        user = await keys.write(self._store, audited(change, entry), once)
         self._access.forget()
         return user
 
@@ -100,16 +101,23 @@ class People:
             raise Forbidden("Tokens are made by a person who signed in, or with a token that has all scopes.")
         name = one_line(name, _TOKEN_NAME_LIMIT)
         if not name:
-            raise InvalidInput("A token needs a name.")
+            raise InvalidInput("A token needs a name.", field="name")
         wanted: tuple[Scope, ...] = tuple(scope for scope in SCOPES if scope in scopes)
         if not wanted or len(wanted) != len(set(scopes)):
-            raise InvalidInput(f"A token needs scopes, of {', '.join(SCOPES)}.")
+            raise InvalidInput(f"A token needs scopes, of {', '.join(SCOPES)}.", field="scopes")
         if beyond := [scope for scope in wanted if scope not in by.scopes]:
-            raise InvalidInput(f"You cannot give away what you do not have: {', '.join(beyond)}.")
+            raise InvalidInput(
+                f"You cannot give away what you do not have: {', '.join(beyond)}.", field="scopes"
+            )
         if expires_at is not None and expires_at <= self._clock.now():
-            raise InvalidInput("The token would have expired already: expires_at is in the past.")
+            raise InvalidInput(
+                "The token would have expired already: expires_at is in the past.", field="expires_at"
+            )
         if expires_at is not None and expires_at > _LATEST:
-            raise InvalidInput("expires_at is too far off. Leave it out for a token that does not expire.")
+            raise InvalidInput(
+                "expires_at is too far off. Leave it out for a token that does not expire.",
+                field="expires_at",
+            )
         secret = new_secret()
         token_id = TokenId(self._new_id())
         create = tokens.create(
@@ -124,14 +132,16 @@ class People:
         entry = self._audit.entry(by, "token.create", f"token:{token_id}", name=name, scopes=" ".join(wanted))
         return await keys.write(self._store, audited(create, entry), once), secret
 
-    async def revoke_token(self, by: Caller, token_id: TokenId) -> Token:
+    async def revoke_token(
+        self, by: Caller, token_id: TokenId, *, once: OnceOf[Token] | None = None
+    ) -> Token:
         """One's own or, as an admin, anybody's. Raises NotFound, and Forbidden for a narrow credential, which
-        may end itself and nothing else."""
+        may end itself and nothing else; Repeated."""
         if by.narrow and token_id != by.credential_id:
             raise Forbidden("This credential may revoke itself alone. Sign in to revoke others.")
         entry = self._audit.entry(by, "token.revoke", f"token:{token_id}")
         revoke = tokens.revoke(token_id, by.user.id, anybodys=by.may("admin"))
-        token = await self._store.write(audited(revoke, entry))
+        token = await keys.write(self._store, audited(revoke, entry), once)
         # All: a session that was given for this token ends with it.
         self._access.forget()
         return token
@@ -146,7 +156,8 @@ def checked_name(name: str) -> str:
     if _NAME.fullmatch(name) is None:
         raise InvalidInput(
             "A user's name is 1 to 64 letters (a to z), digits and . _ @ + -, and begins with a letter or a "
-            "digit."
+            "digit.",
+            field="name",
         )
     return name
 

@@ -15,11 +15,11 @@ from holdfast.core.clock import Clock
 from holdfast.core.errors import Forbidden, InvalidInput, WrongState
 from holdfast.core.ids import Ids
 from holdfast.core.shapes import Json
-from holdfast.providers.configs import ModelConfig, ProviderConfig, check_model, check_provider
+from holdfast.providers.configs import NO_KEY, ModelConfig, ProviderConfig, check_model, check_provider
 from holdfast.providers.kinds import KINDS
-from holdfast.store import provider_configs
+from holdfast.store import keys, provider_configs
 from holdfast.store.audit import audited
-from holdfast.store.interface import Store
+from holdfast.store.interface import OnceOf, Store
 from holdfast.store.provider_configs import Put
 from holdfast.store.query import joined
 
@@ -35,7 +35,17 @@ class Kept:
     revision: object = None
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A provider as it was written, without its key; and whether it has one that is sent."""
+
+    config: ProviderConfig
+    has_key: bool
+
+
 class Stored:
+    """With `once`, what was done already under that key raises keys.Repeated."""
+
     def __init__(self, store: Store, vault: Vault, clock: Clock, ids: Ids) -> None:
         self._store = store
         self._vault = vault
@@ -71,13 +81,15 @@ class Stored:
             return f"The key of the provider {config.name} cannot be opened; enter it again."
         return replace(config, api_key=key.reveal())
 
-    async def put_provider(self, by: Caller, config: ProviderConfig) -> ProviderConfig:
+    async def put_provider(
+        self, by: Caller, config: ProviderConfig, *, once: OnceOf[Written] | None = None
+    ) -> Written:
         """Creates or replaces. With `api_key` None the key that is there stays: InvalidInput if the address
-        differs. What is returned has no key."""
+        differs."""
         _need_admin(by)
         check_provider(config)
         if config.kind not in KINDS:
-            raise InvalidInput(f"kind is one of {', '.join(KINDS)}, not {config.kind}")
+            raise InvalidInput(f"kind is one of {', '.join(KINDS)}, not {config.kind}", field="kind")
         key = config.api_key
         _refuse_places(key)
         now = self._clock.now()
@@ -91,13 +103,17 @@ class Stored:
             updated_at=now,
         )
 
-        def judge(put: Put) -> ProviderConfig:
+        def judge(put: Put) -> Written:
             kept = put.before if key is None else None
-            if kept is None or kept.sealed_key is None:
-                return provider_of(put.after)
-            if address_of(provider_of(kept)) != address_of(config):
-                raise InvalidInput("Another address needs the key again: give api_key too.")
-            return provider_of(put.after)
+            if (
+                kept is not None
+                and kept.sealed_key is not None
+                and address_of(provider_of(kept)) != address_of(config)
+            ):
+                raise InvalidInput("Another address needs the key again: give api_key too.", field="api_key")
+            opened = self._opened(put.after)
+            has_key = isinstance(opened, ProviderConfig) and opened.api_key not in (None, NO_KEY)
+            return Written(provider_of(put.after), has_key)
 
         entry = self._audit.entry(
             by,
@@ -108,9 +124,9 @@ class Stored:
             with_key=key is not None,
         )
         put = joined(provider_configs.put_provider(new, keep_key=key is None), read=judge)
-        return await self._store.write(audited(put, entry))
+        return await keys.write(self._store, audited(put, entry), once)
 
-    async def delete_provider(self, by: Caller, name: str) -> None:
+    async def delete_provider(self, by: Caller, name: str, *, once: OnceOf[None] | None = None) -> None:
         """Raises NotFound, and WrongState while models of the database use it."""
         _need_admin(by)
 
@@ -123,9 +139,11 @@ class Stored:
 
         delete = joined(provider_configs.delete_provider(name), provider_configs.models(), read=judge)
         entry = self._audit.entry(by, "provider.delete", f"provider:{name}")
-        await self._store.write(audited(delete, entry))
+        await keys.write(self._store, audited(delete, entry), once)
 
-    async def put_model(self, by: Caller, config: ModelConfig) -> ModelConfig:
+    async def put_model(
+        self, by: Caller, config: ModelConfig, *, once: OnceOf[ModelConfig] | None = None
+    ) -> ModelConfig:
         """Creates or replaces. Whether there is such a provider is seen when all sources are merged."""
         _need_admin(by)
         check_model(config)
@@ -134,13 +152,14 @@ class Stored:
         entry = self._audit.entry(
             by, "model.put", f"model:{config.name}", provider=config.provider, model=config.model
         )
-        return model_of(await self._store.write(audited(provider_configs.put_model(new), entry)))
+        put = joined(provider_configs.put_model(new), read=model_of)
+        return await keys.write(self._store, audited(put, entry), once)
 
-    async def delete_model(self, by: Caller, name: str) -> None:
+    async def delete_model(self, by: Caller, name: str, *, once: OnceOf[None] | None = None) -> None:
         """Raises NotFound. Chats that chose it go on with the default."""
         _need_admin(by)
         entry = self._audit.entry(by, "model.delete", f"model:{name}")
-        await self._store.write(audited(provider_configs.delete_model(name), entry))
+        await keys.write(self._store, audited(provider_configs.delete_model(name), entry), once)
 
 
 def provider_of(stored: StoredProvider) -> ProviderConfig:
@@ -161,7 +180,9 @@ def address_of(config: ProviderConfig) -> str:
 def _refuse_places(key: str | None) -> None:
     """Who enters a key over the network must not make the server read its files or variables for them."""
     if key is not None and key.startswith(("env:", "file:")):
-        raise InvalidInput("api_key must be the key itself; env: and file: are for holdfast.toml alone.")
+        raise InvalidInput(
+            "api_key must be the key itself; env: and file: are for holdfast.toml alone.", field="api_key"
+        )
 
 
 def _without(config: ProviderConfig | ModelConfig, *names: str) -> Json:

@@ -60,6 +60,7 @@ async def list_agents(
 async def create_agent(
     request: JsonRequest, data: JSONBody[CreateAgent], services: With, caller: By
 ) -> Response[NamedAgent]:
+    """Instructions, a model and tools under a name, for chats to be started as it."""
     check_model(services, data.model, data.effort)
     check_tools(services, data.tools)
     now = services.clock.now()
@@ -82,6 +83,7 @@ async def create_agent(
 
 @get("/agents/{agent_id:str}", guards=[needs("chats:read")])
 async def read_agent(agent_id: InPath, services: With, caller: By) -> NamedAgent:
+    """One's own, or a published one."""
     return await _usable(services, caller, agent_id)
 
 

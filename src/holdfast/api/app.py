@@ -41,12 +41,14 @@ from holdfast.api import (
     workspaces,
 )
 from holdfast.api.bodies import MAX_BODY_BYTES, JsonRequest
+from holdfast.api.commands import earlier
 from holdfast.api.denials import Denials
 from holdfast.api.first import first, known_query, options
 from holdfast.api.gate import Gate
 from holdfast.api.openapi import Described, finished
 from holdfast.api.problems import respond
 from holdfast.api.services import Services, provide_caller, provide_services
+from holdfast.store.keys import Repeated
 
 ROUTERS = (
     chats.router,
@@ -114,7 +116,7 @@ def litestar_app(services: Services | None) -> Litestar:
             "services": Provide(provide_services, sync_to_thread=False),
             "caller": Provide(provide_caller, sync_to_thread=False),
         },
-        exception_handlers={Exception: respond},
+        exception_handlers={Exception: respond, Repeated: earlier},
         before_request=options,
         request_class=JsonRequest,
         request_max_body_size=MAX_BODY_BYTES,

@@ -10,7 +10,7 @@ import msgspec
 from litestar import Request
 from msgspec import Meta
 
-from holdfast.api.problems import Problem, invalid, of_decoding
+from holdfast.api.problems import BODY, Problem, invalid, of_decoding
 from holdfast.core.parts import File, Parts, Text
 from holdfast.core.shapes import Border, Json, check_json, encode
 
@@ -40,9 +40,9 @@ def decode(body: bytes, wanted: Any) -> Any:
     except msgspec.DecodeError as error:
         raise of_decoding(error) from None
     except RecursionError:
-        raise Problem("invalid_input", "The body is nested too deeply.") from None
+        raise invalid(BODY, "nested too deeply") from None
     except UnicodeDecodeError:
-        raise Problem("invalid_input", "The body is not UTF-8.") from None
+        raise invalid(BODY, "not UTF-8") from None
 
 
 class TextIn(Border, frozen=True, kw_only=True, tag="text", tag_field="type"):

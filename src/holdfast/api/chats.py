@@ -18,6 +18,7 @@ from holdfast.api.checks import (
     ModelName,
     Title,
     ToolsIn,
+    budget_in,
     budget_of,
     check_client_tools,
     check_model,
@@ -48,8 +49,7 @@ from holdfast.core.chats import Chat, Settings, Status
 from holdfast.core.ids import ChatId, MessageId, RunId, is_uuid7
 from holdfast.core.shapes import Border
 from holdfast.core.text import one_line
-from holdfast.core.usage import Budget
-from holdfast.store import chats, choices, files, messages
+from holdfast.store import chats, choices, files, messages, named_agents
 from holdfast.store.chats import Only
 from holdfast.store.interface import Applied, Choices
 
@@ -91,8 +91,8 @@ async def create_chat(
     request: JsonRequest, data: JSONBody[CreateChat], services: With, caller: By
 ) -> Response[Chat]:
     """Start a chat: the content is its first message and the agent begins at once."""
-    check_model(services, data.model, data.effort)
     agent = await find_agent(services, caller, data.agent)
+    check_model(services, data.model, data.effort, otherwise=None if agent is None else agent.model)
     workspace_id = await find_workspace(services, caller, data.workspace_id)
     client_tools = check_client_tools(services, data.client_tools)
     settings = Settings(
@@ -117,7 +117,7 @@ async def create_chat(
         request,
         chat_id,
         Create(owner_id=caller.user.id, settings=settings, parts=parts),
-        answer=lambda applied: (201, created(applied, settings)),
+        answer=lambda applied: (201, created(applied, settings, agent)),
     )
 
 
@@ -160,6 +160,7 @@ async def list_chats(
 
 @get("/chats/{chat_id:str}", guards=[needs("chats:read")])
 async def read_chat(chat_id: InPath, services: With, caller: By) -> Chat:
+    """One chat as it is now: its state, what was chosen for it, what it used."""
     return await own_chat(services, caller, chat_id)
 
 
@@ -188,8 +189,10 @@ async def change_chat(
 async def _choose(
     request: JsonRequest, services: Services, caller: By, chat: Chat, new: Choices
 ) -> Response[Chat]:
+    agent = await services.store.read(named_agents.of_chat(chat.id))
+
     def answer(settings: Settings) -> tuple[int, object]:
-        return 200, chosen(chat, settings)
+        return 200, chosen(chat, settings, agent)
 
     once = await once_of(caller, request, answer)
     if once is None:
@@ -209,16 +212,15 @@ def _choices(services: Services, data: ChangeChat, chat: Chat) -> Choices:
         new["labels"] = data.labels
     if data.pinned is not UNSET:
         new["pinned"] = data.pinned
-    model = chat.model if data.model is UNSET else data.model
-    if data.model is not UNSET or data.effort is not UNSET:
-        effort = chat.effort if data.effort is UNSET else data.effort
-        check_model(services, model, effort if data.effort is not UNSET else None)
-        new["model"], new["effort"] = model, effort
+    if data.model is not UNSET:
+        new["model"] = data.model
+    if data.effort is not UNSET:
+        new["effort"] = data.effort
+    check_model(
+        services, new.get("model"), new.get("effort"), otherwise=chat.model if data.model is UNSET else None
+    )
     if data.budget is not UNSET:
-        given = data.budget
-        new["budget"] = (
-            None if given is None else Budget(tokens=given.tokens, cost_usd_micros=given.cost_usd_micros)
-        )
+        new["budget"] = None if data.budget is None else budget_in(data.budget)
     if data.tools is not UNSET:
         new["tools"] = check_tools(services, data.tools)
     return new
@@ -239,7 +241,7 @@ async def fork_chat(
     chat = await own_chat(services, caller, chat_id)
     if data.message_id is not None:
         await _own_message(services, chat, data.message_id)
-    source = await services.store.read(choices.settings(chat.id))
+    source, agent = await services.store.read(choices.settings(chat.id), named_agents.of_chat(chat.id))
     if source is None:
         raise not_found("chat")
     title = data.title if data.title is not None else f"{source.title} (fork)".strip()
@@ -264,7 +266,7 @@ async def fork_chat(
             settings=settings,
             up_to=None if data.message_id is None else MessageId(data.message_id),
         ),
-        answer=lambda applied: (201, created(applied, settings)),
+        answer=lambda applied: (201, created(applied, settings, agent)),
     )
 
 

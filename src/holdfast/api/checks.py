@@ -52,19 +52,16 @@ def check_model(
 ) -> None:
     """Of a model that is named now: it must be there and enabled, and know the effort. An effort alone is for
     the model that is used otherwise."""
+    if effort is not None and _EFFORT.fullmatch(effort) is None:
+        raise invalid("effort", "not a word like low or high")
     try:
         config = services.providers.require(model or otherwise)
     except HoldfastError as error:
         if model is None:
             return
         raise invalid("model", error.text) from None
-    if effort is None:
-        return
-    if _EFFORT.fullmatch(effort) is None or (config.efforts and effort not in config.efforts):
-        known = ", ".join(config.efforts)
-        raise invalid(
-            "effort", f"the model {config.name} knows {known}" if known else "not a word like low or high"
-        )
+    if effort is not None and config.efforts and effort not in config.efforts:
+        raise invalid("effort", f"the model {config.name} knows {', '.join(config.efforts)}")
 
 
 async def find_agent(services: Services, caller: Caller, name: str | None) -> NamedAgent | None:
@@ -119,7 +116,14 @@ def check_client_tools(services: Services, tools: ClientToolsIn) -> tuple[Client
 def budget_of(given: BudgetIn | None, services: Services) -> Budget | None:
     """What was asked for, else the default of the configuration."""
     if given is not None:
-        return Budget(tokens=given.tokens, cost_usd_micros=given.cost_usd_micros)
+        return budget_in(given)
     default = services.config().budget
     tokens, money = int(default.tokens) or None, round(default.cost_usd * 1_000_000) or None
-    return Budget(tokens=tokens, cost_usd_micros=money) if tokens or money else None
+    return budget_in(BudgetIn(tokens=tokens, cost_usd_micros=money))
+
+
+def budget_in(given: BudgetIn) -> Budget | None:
+    """One that limits nothing is none."""
+    if given.tokens is None and given.cost_usd_micros is None:
+        return None
+    return Budget(tokens=given.tokens, cost_usd_micros=given.cost_usd_micros)

@@ -10,7 +10,7 @@ from litestar import Request, Response
 
 from holdfast.accounts.access import Caller
 from holdfast.api.bodies import JsonRequest
-from holdfast.api.problems import Problem, refused
+from holdfast.api.problems import invalid, refused, respond
 from holdfast.api.services import Services
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import Command
@@ -18,6 +18,7 @@ from holdfast.core.ids import ChatId
 from holdfast.core.shapes import encode
 from holdfast.store import keys
 from holdfast.store.interface import Applied, OnceOf, Replayed
+from holdfast.store.keys import Repeated
 from holdfast.store.query import Query
 
 T = TypeVar("T")
@@ -53,7 +54,16 @@ async def write(
 
 async def remove(services: Services, caller: Caller, request: JsonRequest, query: Query[Any]) -> None:
     """Nothing is said of it but that it is gone: also to who asks again under the same key."""
-    await write(services, caller, request, query, answer=lambda _: (204, None))
+    await write(services, caller, request, query, answer=nothing)
+
+
+def shown(done: Any) -> tuple[int, object]:
+    """The answer that is what was done."""
+    return 200, done
+
+
+def nothing(_: Any) -> tuple[int, object]:
+    return 204, None
 
 
 def answered(outcome: T | Refusal | Replayed, answer: Answer[T]) -> Response[Any]:
@@ -86,6 +96,15 @@ async def repeated(request: Request[Any, Any, Any]) -> Response[Any] | None:
             return None
 
 
+def earlier(request: Request[Any, Any, Any], error: Repeated) -> Response[Any]:
+    """For who was a moment later than a twin, or not the same."""
+    match error.earlier:
+        case Refusal() as refusal:
+            return respond(request, refused(refusal))
+        case Replayed() as before:
+            return json_response(before.status, before.body)
+
+
 async def once_of(
     caller: Caller, request: Request[Any, Any, Any], answer: Answer[T], *, fingerprint: str | None = None
 ) -> OnceOf[T] | None:
@@ -112,7 +131,7 @@ async def once_of(
 def key_of(request: Request[Any, Any, Any]) -> str | None:
     key = request.headers.get(KEY_HEADER)
     if key is not None and _KEY.fullmatch(key) is None:
-        raise Problem("invalid_input", f"{KEY_HEADER} is 1 to 255 visible ASCII characters.")
+        raise invalid(KEY_HEADER, "1 to 255 visible ASCII characters")
     return key
 
 

@@ -109,27 +109,26 @@ Watching = AbstractAsyncContextManager[Watcher]
 
 @websocket("/chats/{chat_id:str}/feed/ws")
 async def chat_feed_socket(socket: Socket, chat_id: InPath, services: With, caller: By) -> None:
-    """The same feed over a WebSocket; `?cursor=` resumes. Refused with the problem that the other feed would
-    answer."""
+    """The same feed over a WebSocket, resumed in the same ways. Refused with the problem that the other feed
+    would answer."""
 
     async def find() -> Watching:
-        check_names(socket.query_params, ("cursor", "tail"))
+        check_names(socket, ("cursor", "tail"))
         chat = await own_chat(services, caller, chat_id)
-        cursor, tail = socket.query_params.get("cursor"), _tail(socket.query_params.get("tail"))
-        return services.hub.watch(chat.id, cursor=cursor, tail=tail, label=caller.credential_id)
+        tail = _tail(socket.query_params.get("tail"))
+        return services.hub.watch(chat.id, cursor=_seen(socket), tail=tail, label=caller.credential_id)
 
     await _talk(socket, services, caller, find)
 
 
 @websocket("/workflow-runs/{run_id:str}/feed/ws")
 async def run_feed_socket(socket: Socket, run_id: InPath, services: With, caller: By) -> None:
-    """The feed of a run over a WebSocket; `?cursor=` resumes."""
+    """The feed of a run over a WebSocket."""
 
     async def find() -> Watching:
-        check_names(socket.query_params, ("cursor",))
+        check_names(socket, ("cursor",))
         run = await own_run(services, caller, run_id)
-        cursor = socket.query_params.get("cursor")
-        return services.hub.watch_run(run.id, cursor=cursor, label=caller.credential_id)
+        return services.hub.watch_run(run.id, cursor=_seen(socket), label=caller.credential_id)
 
     await _talk(socket, services, caller, find)
 
@@ -158,6 +157,11 @@ def check_open(services: Services) -> None:
     """A feed that would end at once is not begun: its client would come back here again and again."""
     if not services.ready():
         raise TryAgain("This server is stopping. Another replica has the feed, or this one when it is back.")
+
+
+def _seen(socket: Socket) -> str | None:
+    """The id of the last event that the client has. Browsers cannot send the header, programs can."""
+    return socket.headers.get("Last-Event-ID") or socket.query_params.get("cursor")
 
 
 def _offered(scope: Scope) -> dict[str, Any]:

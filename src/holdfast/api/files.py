@@ -16,7 +16,7 @@ from multipart import (  # pyright: ignore[reportMissingTypeStubs]
 
 from holdfast.api.bodies import JsonRequest
 from holdfast.api.commands import answered, key_of, once_of
-from holdfast.api.problems import Problem, invalid, not_found
+from holdfast.api.problems import BODY, Problem, invalid, not_found
 from holdfast.api.services import By, InPath, Services, With, needs
 from holdfast.core.files import StoredFile
 from holdfast.core.ids import FileId, is_uuid7
@@ -121,7 +121,7 @@ async def _receive(request: JsonRequest, incoming: Incoming) -> str:
     except ParserLimitReached:
         raise Problem("too_large", "The form has too many parts, or a part with too long headers.") from None
     except MultipartError as error:
-        raise Problem("invalid_input", f"The form cannot be read: {error}.") from None
+        raise invalid(BODY, f"the form cannot be read: {error}") from None
     if name is None:
         raise invalid(FIELD, "the form has no file in this field")
     return name

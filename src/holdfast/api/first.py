@@ -1,7 +1,7 @@
 """What happens to every request of the API before its handler: a parameter that nobody knows is refused, and
 one that was answered before under its key is answered so again."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from litestar import Request, Response
@@ -17,7 +17,7 @@ from holdfast.api.problems import invalid
 def known_query(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
     """A guard of all routes at once. A WebSocket's handler looks for itself, to answer with a problem."""
     if connection.scope["type"] == "http" and connection.query_params:
-        check_names(connection.query_params, known_parameters(handler))
+        check_names(connection, known_parameters(handler))
 
 
 async def first(request: Request[Any, Any, Any]) -> Response[Any] | None:
@@ -40,12 +40,16 @@ async def options(request: Request[Any, Any, Any]) -> Response[Any] | None:
     return Response(None, status_code=204, headers={"Allow": ", ".join(sorted(methods))})
 
 
-def check_names(given: Iterable[str], known: Collection[str]) -> None:
-    """A typing error would silently show something else than was asked for."""
-    for name in given:
+def check_names(connection: ASGIConnection[Any, Any, Any, Any], known: Collection[str]) -> None:
+    """A typing error would silently show something else than was asked for; so would one of two values."""
+    seen: set[str] = set()
+    for name, _ in connection.query_params.multi_items():
         if name not in known:
             there_is = f"there is {', '.join(known)}" if known else "it takes none"
             raise invalid(name[:100], f"not a parameter of this route; {there_is}")
+        if name in seen:
+            raise invalid(name, "given twice")
+        seen.add(name)
 
 
 def known_parameters(handler: BaseRouteHandler) -> tuple[str, ...]:

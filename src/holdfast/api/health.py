@@ -3,6 +3,7 @@
 from typing import Literal
 
 from litestar import Response, Router, get
+from litestar.openapi.datastructures import ResponseSpec
 
 from holdfast.api.services import By, With, needs
 from holdfast.core.errors import TryAgain
@@ -20,7 +21,10 @@ async def healthz() -> Health:
     return Health(status="ok")
 
 
-@get("/readyz")
+@get(
+    "/readyz",
+    responses={503: ResponseSpec(Health, description="Not now.", generate_examples=False)},
+)
 async def readyz(services: With) -> Response[Health]:
     """Requests are wanted here: the database answers and the server is not stopping. For load balancers."""
     if not services.ready():

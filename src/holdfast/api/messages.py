@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from litestar import Response, Router, get, patch, post
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromQuery, JSONBody
 from msgspec import Meta
 
@@ -10,7 +11,7 @@ from holdfast.api.bodies import Content, JsonRequest
 from holdfast.api.checks import Effort, ModelName, check_model
 from holdfast.api.commands import command
 from holdfast.api.contents import said
-from holdfast.api.pages import Cursor, Limit, Page
+from holdfast.api.pages import Cursor, Limit, Page, unknown_cursor
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, With, needs, own_chat
 from holdfast.api.shown import queue_item
@@ -59,12 +60,12 @@ async def list_messages(
 ) -> Page[Message]:
     """The history, ascending: from the start, after a message, or the last ones before one."""
     chat = await own_chat(services, caller, chat_id)
-    if cursor is not None:
-        # It has all that was said of places when the first page was asked for.
-        after, before = _places(cursor)
     for name, value in (("after", after), ("before", before)):
         if value is not None and not is_uuid7(value):
             raise invalid(name, "not the id of a message")
+    if cursor is not None:
+        # It has all that was said of places when the first page was asked for.
+        after, before = _places(cursor)
     found = await services.store.read(
         messages.page(
             chat.id,
@@ -87,14 +88,14 @@ async def list_messages(
 def _places(cursor: str) -> tuple[str | None, str | None]:
     """`after.<id>`, `before.<id>` or `after.<id>.before.<id>`."""
     match cursor.split("."):
-        case ["after", after]:
+        case ["after", after] if is_uuid7(after):
             return after, None
-        case ["before", before]:
+        case ["before", before] if is_uuid7(before):
             return None, before
-        case ["after", after, "before", before]:
+        case ["after", after, "before", before] if is_uuid7(after) and is_uuid7(before):
             return after, before
         case _:
-            raise invalid("cursor", "not one that this list gave out")
+            raise unknown_cursor()
 
 
 @get("/chats/{chat_id:str}/messages/{message_id:str}", guards=[needs("chats:read")])
@@ -111,7 +112,14 @@ async def read_message(chat_id: InPath, message_id: InPath, services: With, call
     return shown(found)
 
 
-@post("/chats/{chat_id:str}/messages", guards=[needs("chats:write")], status_code=201)
+@post(
+    "/chats/{chat_id:str}/messages",
+    guards=[needs("chats:write")],
+    status_code=201,
+    responses={
+        202: ResponseSpec(Sent, description="It waits in the queue.", generate_examples=False),
+    },
+)
 async def send_message(
     request: JsonRequest, chat_id: InPath, data: JSONBody[SendMessage], services: With, caller: By
 ) -> Response[Sent]:

@@ -50,6 +50,27 @@ UPLOAD: dict[str, Any] = {
     "properties": {"file": {"type": "string", "format": "binary"}},
     "required": ["file"],
 }
+# What requests may say in headers, which handlers do not declare: they are read in one place for all.
+KEY: dict[str, Any] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Sent again with the same key, a request happens once and is answered as it was.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
+LAST_EVENT: dict[str, Any] = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "description": "The id of the last event that was seen; goes before `cursor`.",
+    "schema": {"type": "string"},
+}
+# Whoever signs in is nobody yet, or signs out and is nobody any more; a trial changes nothing.
+KEYLESS = ("sign_in", "sign_out", "try_model_config")
+FEEDS = ("chat_feed", "list_feed", "run_feed")
+PUBLIC = ("sign_in", "healthz", "readyz")
+# What else there is than JSON, for who asks for it.
+EXPORTS = {kind: {"schema": {"type": "string"}} for kind in ("text/markdown", "text/html")}
 _PAGE = re.compile(r"Page_(?:[a-z_]+\.)*([A-Za-z]+)_")
 _METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -89,10 +110,15 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
     for item in document["paths"].values():
         for method in _METHODS:
             if method in item:
-                # What the framework says of its own errors is not what we answer.
+                _say_who_and_headers(method, item[method])
+                # What the framework says of its own errors is not what we answer; of 503 it knows nothing.
                 responses = {
-                    code: value for code, value in item[method]["responses"].items() if code[0] in "23"
+                    code: value
+                    for code, value in item[method]["responses"].items()
+                    if code[0] in "23" or code == "503"
                 }
+                if item[method]["operationId"] == "export_chat":
+                    responses["200"]["content"] |= EXPORTS
                 # Nothing has no type.
                 responses.get("204", {}).pop("content", None)
                 item[method]["responses"] = responses | {
@@ -109,6 +135,16 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
     document["x-run-feed-events"] = _data_of(RUN_EVENTS)
     document["security"] = [{"token": []}, {"session": []}]
     return document
+
+
+def _say_who_and_headers(method: str, operation: dict[str, Any]) -> None:
+    name = operation["operationId"]
+    if name in PUBLIC:
+        operation["security"] = []
+    if name in FEEDS:
+        operation["parameters"].append(LAST_EVENT)
+    elif method != "get" and name not in KEYLESS:
+        operation.setdefault("parameters", []).append(KEY)
 
 
 def _data_of(events: dict[str, type]) -> dict[str, str]:

@@ -12,10 +12,8 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
 from holdfast.chats.change import Refusal
-from holdfast.core.errors import BadScript, HoldfastError, TryAgain
+from holdfast.core.errors import BadScript, HoldfastError, InvalidInput, TryAgain
 from holdfast.core.shapes import Json, Record, encode
-from holdfast.store.interface import Replayed
-from holdfast.store.keys import Repeated
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +46,7 @@ _NAMES_FIELD = re.compile(r"Object (?:missing required|contains unknown) field `
 # Of names that a caller made up.
 MOST_SHOWN = 300
 # Where what is wrong with a body as a whole is.
-_BODY = "body"
+BODY = "body"
 # Codes of errors that callers cannot tell apart.
 _ALIASES = {
     "store_full": "try_again",
@@ -57,6 +55,7 @@ _ALIASES = {
     "bad_script": "invalid_input",
     # What was to be read again is wrong; the text says where.
     "bad_config": "invalid_input",
+    "bad_flag": "invalid_input",
 }
 
 
@@ -90,6 +89,9 @@ class Problem(Exception):
         headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
+        if code == "invalid_input" and not errors:
+            # Of bad input it is always said where it is.
+            errors = (FieldError(field=BODY, message=detail),)
         self.status = STATUS[code]
         self.headers = headers or {}
         self.body = ProblemBody(
@@ -115,7 +117,11 @@ def not_found(what: str = "thing") -> Problem:
 def refused(refusal: Refusal) -> Problem:
     code = _ALIASES.get(refusal.code, refusal.code)
     return Problem(
-        code, refusal.text, data=refusal.data, headers=_retry_after(1) if STATUS[code] == 503 else None
+        code,
+        refusal.text,
+        errors=() if refusal.field is None else (FieldError(field=refusal.field, message=refusal.text),),
+        data=refusal.data,
+        headers=_retry_after(1) if STATUS[code] == 503 else None,
     )
 
 
@@ -123,20 +129,10 @@ def problem_of(error: Exception) -> Problem:
     match error:
         case Problem():
             return error
-        case Repeated():
-            return _of_earlier(error.earlier)
         case TryAgain():
             return Problem("try_again", error.text, headers=_retry_after(error.after_seconds))
-        case BadScript():
-            return Problem(
-                "invalid_input",
-                error.text,
-                errors=(FieldError(field="script", message=error.text),),
-                data=None if error.line is None else {"line": error.line},
-            )
         case HoldfastError():
-            code = _ALIASES.get(error.code, error.code)
-            return Problem(code if code in STATUS else "internal", error.text)
+            return _of_ours(error)
         case ValidationException():
             return Problem("invalid_input", _first(error), errors=_field_errors(error))
         case HTTPException():
@@ -144,14 +140,6 @@ def problem_of(error: Exception) -> Problem:
         case _:
             log.error("request failed", exc_info=error)
             return Problem("internal", "Something went wrong here; the server's log has the details.")
-
-
-def _of_earlier(earlier: Replayed | Refusal) -> Problem:
-    """What a request is answered whose twin came first: there it was only kept that nothing can be shown."""
-    if isinstance(earlier, Refusal):
-        return refused(earlier)
-    body = msgspec.json.decode(earlier.body, type=ProblemBody)
-    return Problem(body.code, body.detail)
 
 
 def respond(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
@@ -168,6 +156,20 @@ def _retry_after(seconds: float) -> dict[str, str]:
     return {"Retry-After": str(max(1, math.ceil(seconds)))}
 
 
+def _of_ours(error: HoldfastError) -> Problem:
+    code = _ALIASES.get(error.code, error.code)
+    if code not in STATUS:
+        return Problem("internal", error.text)
+    field = error.field if isinstance(error, InvalidInput) and code == "invalid_input" else None
+    line = error.line if isinstance(error, BadScript) else None
+    return Problem(
+        code,
+        error.text,
+        errors=() if field is None else (FieldError(field=field, message=error.text),),
+        data=None if line is None else {"line": line},
+    )
+
+
 def _of_http(error: HTTPException) -> Problem:
     match error.status_code:
         case 404:
@@ -179,7 +181,7 @@ def _of_http(error: HTTPException) -> Problem:
         case 413:
             return Problem("too_large", "The body is larger than the limit of 4 MiB.")
         case 400:
-            return Problem("invalid_input", error.detail)
+            return invalid(BODY, error.detail)
         case 500 if error.detail == _DISCONNECTED:
             return Problem("bad_request", "The request ended before its body did.")
         case status if status >= 500:
@@ -202,7 +204,7 @@ def _field_errors(error: ValidationException) -> tuple[FieldError, ...]:
 def _field_error(key: str, message: str) -> FieldError:
     if key == "data":
         # What handlers call the body, and the framework says nothing of but that it is not there.
-        return FieldError(field=_BODY, message="a JSON object is needed")
+        return FieldError(field=BODY, message="a JSON object is needed")
     return FieldError(field=key, message=message)
 
 
@@ -213,4 +215,4 @@ def of_decoding(error: msgspec.DecodeError) -> Problem:
     path = place.rstrip("`").removeprefix("$").lstrip(".").replace("[", ".").replace("]", "")
     named = _NAMES_FIELD.fullmatch(message)
     field = ".".join(part for part in (path, named[1] if named else "") if part)
-    return invalid(field[:MOST_SHOWN] or _BODY, message[:MOST_SHOWN])
+    return invalid(field[:MOST_SHOWN] or BODY, message[:MOST_SHOWN])

@@ -7,9 +7,11 @@ from litestar.params import JSONBody
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
-from holdfast.api.bodies import checked_json
+from holdfast.accounts.stored import Written
+from holdfast.api.bodies import JsonRequest, checked_json
+from holdfast.api.commands import nothing, once_of
 from holdfast.api.pages import Cursor, Limit, Page, page_of
-from holdfast.api.problems import invalid
+from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, With, needs
 from holdfast.config.sources import Origin
 from holdfast.core.errors import AttemptFailed, HoldfastError
@@ -76,16 +78,13 @@ class Trial(Record, frozen=True, kw_only=True):
 async def list_providers(
     services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[ProviderShown]:
+    """Those in use, wherever they are configured; never their keys."""
     setup, origins = services.providers.setup, services.origins()
     shown = [
-        ProviderShown(
-            name=provider.name,
-            kind=provider.kind,
-            base_url=provider.base_url,
-            api=provider.api,
+        _provider_shown(
+            provider,
+            origins.provider_origins.get(provider.name, "configuration"),
             has_key=services.providers.has_key(provider),
-            enabled=provider.enabled,
-            origin=origins.provider_origins.get(provider.name, "configuration"),
         )
         for provider in setup.providers.values()
     ]
@@ -94,28 +93,26 @@ async def list_providers(
 
 @put("/providers/{name:str}", guards=[needs("admin")])
 async def put_provider(
-    name: InPath, data: JSONBody[PutProvider], services: With, caller: By
+    request: JsonRequest, name: InPath, data: JSONBody[PutProvider], services: With, caller: By
 ) -> ProviderShown:
     """Create or replace a provider."""
     config = ProviderConfig(name=name, **asdict(data))
-    stored = await services.stored.put_provider(caller, config)
+
+    def answer(written: Written) -> tuple[int, ProviderShown]:
+        # Without a key of its own it has that of its kind's environment variable, if there is one.
+        has_key = written.has_key or services.providers.has_key(written.config)
+        return 200, _provider_shown(written.config, "database", has_key=has_key)
+
+    once = await once_of(caller, request, answer)
+    written = await services.stored.put_provider(caller, config, once=once)
     await services.refresh()
-    used = services.providers.setup.providers.get(name)
-    return ProviderShown(
-        name=stored.name,
-        kind=stored.kind,
-        base_url=stored.base_url,
-        api=stored.api,
-        has_key=used is not None and services.providers.has_key(used),
-        enabled=stored.enabled,
-        origin="database",
-    )
+    return answer(written)[1]
 
 
 @delete("/providers/{name:str}", guards=[needs("admin")], status_code=204)
-async def delete_provider(name: InPath, services: With, caller: By) -> None:
+async def delete_provider(request: JsonRequest, name: InPath, services: With, caller: By) -> None:
     """Its key is forgotten with it."""
-    await services.stored.delete_provider(caller, name)
+    await services.stored.delete_provider(caller, name, once=await once_of(caller, request, nothing))
     await services.refresh()
 
 
@@ -123,6 +120,7 @@ async def delete_provider(name: InPath, services: With, caller: By) -> None:
 async def list_model_configs(
     services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[ModelConfigShown]:
+    """The models in use with all that is configured for them."""
     setup, origins = services.providers.setup, services.origins()
     shown = [
         _shown(model, origins.model_origins.get(model.name, "configuration"))
@@ -133,27 +131,35 @@ async def list_model_configs(
 
 @put("/model-configs/{name:str}", guards=[needs("admin")])
 async def put_model_config(
-    name: InPath, data: JSONBody[PutModel], services: With, caller: By
+    request: JsonRequest, name: InPath, data: JSONBody[PutModel], services: With, caller: By
 ) -> ModelConfigShown:
     """Create or replace a model's configuration."""
     if data.provider not in services.providers.setup.providers and data.provider not in KINDS:
         raise invalid("provider", "there is no such provider; GET /api/v1/providers lists them")
     checked_json("provider_options", data.provider_options, most_bytes=MAX_OPTIONS_BYTES)
-    stored = await services.stored.put_model(caller, ModelConfig(name=name, **asdict(data)))
+    config = ModelConfig(name=name, **asdict(data))
+
+    def answer(stored: ModelConfig) -> tuple[int, ModelConfigShown]:
+        return 200, _shown(stored, "database")
+
+    once = await once_of(caller, request, answer)
+    stored = await services.stored.put_model(caller, config, once=once)
     await services.refresh()
-    return _shown(stored, "database")
+    return answer(stored)[1]
 
 
 @delete("/model-configs/{name:str}", guards=[needs("admin")], status_code=204)
-async def delete_model_config(name: InPath, services: With, caller: By) -> None:
+async def delete_model_config(request: JsonRequest, name: InPath, services: With, caller: By) -> None:
     """Chats that chose it go on with the default model."""
-    await services.stored.delete_model(caller, name)
+    await services.stored.delete_model(caller, name, once=await once_of(caller, request, nothing))
     await services.refresh()
 
 
 @post("/model-configs/{name:str}/test", guards=[needs("admin")], status_code=200)
 async def try_model_config(name: InPath, services: With, caller: By) -> Trial:
     """Call the model with one short message and tell what came of it."""
+    if name not in services.providers.setup.models:
+        raise not_found("model")
     try:
         services.providers.require(name)
         answer = await try_model(services.providers, name)
@@ -162,6 +168,18 @@ async def try_model_config(name: InPath, services: With, caller: By) -> Trial:
     except HoldfastError as error:
         return Trial(ok=False, message=error.text)
     return Trial(ok=True, message=answer)
+
+
+def _provider_shown(config: ProviderConfig, origin: Origin, *, has_key: bool) -> ProviderShown:
+    return ProviderShown(
+        name=config.name,
+        kind=config.kind,
+        base_url=config.base_url,
+        api=config.api,
+        has_key=has_key,
+        enabled=config.enabled,
+        origin=origin,
+    )
 
 
 def _shown(config: ModelConfig, origin: Origin) -> ModelConfigShown:

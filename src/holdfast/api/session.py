@@ -57,6 +57,7 @@ async def sign_in(request: JsonRequest, data: JSONBody[SignInWith], services: Wi
 
 @get("/session")
 async def who_am_i(caller: By) -> Me:
+    """Whose credential this is, and what it may do."""
     return Me(user=caller.user, scopes=tuple(sorted(caller.scopes)))
 
 

@@ -9,10 +9,10 @@ from litestar.params import JSONBody
 from holdfast.accounts.record import Audit
 from holdfast.api.bodies import JsonRequest, checked_json
 from holdfast.api.commands import write
-from holdfast.api.problems import Problem, invalid
+from holdfast.api.problems import BODY, Problem, invalid
 from holdfast.api.services import By, Services, With, needs
 from holdfast.core.shapes import Json, Record
-from holdfast.store import preferences
+from holdfast.store import audit, preferences
 from holdfast.store.audit import audited
 from holdfast.store.query import joined
 
@@ -37,6 +37,7 @@ class Reloaded(Record, frozen=True, kw_only=True):
 
 @get("/settings", guards=[needs("chats:read")])
 async def read_settings(services: With, caller: By) -> SettingsShown:
+    """The caller's own choices, and those that hold for everybody."""
     user, server = await services.store.read(
         preferences.preferences(caller.user.id), preferences.preferences(None)
     )
@@ -72,11 +73,11 @@ async def change_server_settings(
 
 
 @post("/settings/reload", guards=[needs("admin")], status_code=200)
-async def reload_configuration(services: With, caller: By) -> Reloaded:
+async def reload_configuration(request: JsonRequest, services: With, caller: By) -> Response[Reloaded]:
     """Read providers, models and the other changeable keys again, as SIGHUP does."""
-    waiting = await services.reload()
-    await _audit(services).done(caller, "settings.reload")
-    return Reloaded(needs_restart=waiting)
+    reloaded = Reloaded(needs_restart=await services.reload())
+    entry = audit.add(_audit(services).entry(caller, "settings.reload"))
+    return await write(services, caller, request, entry, answer=lambda _: (200, reloaded))
 
 
 def _shown(services: Services, user: dict[str, Json], server: dict[str, Json]) -> SettingsShown:
@@ -92,7 +93,7 @@ def _checked(chosen: dict[str, Any]) -> dict[str, Json]:
         raise Problem("too_large", f"At most {MAX_KEYS} keys at once.")
     for key, value in chosen.items():
         if _KEY.fullmatch(key) is None:
-            raise invalid("body", "a key is a lower-case letter, then letters, digits, dots and underscores")
+            raise invalid(key[:100] or BODY, "a key is a small letter, then letters, digits, . and _")
         checked_json(key, value, most_bytes=MAX_VALUE_BYTES)
     return chosen
 

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from holdfast.chats.view import Queued, View
+from holdfast.core.accounts import NamedAgent
 from holdfast.core.calls import Action
 from holdfast.core.chats import Chat, Settings
 from holdfast.core.ids import QueueItemId
@@ -11,10 +12,11 @@ from holdfast.store.interface import Applied
 from holdfast.store.queue import item_of
 
 
-def created(applied: Applied, settings: Settings) -> Chat:
-    """A chat that this commit made."""
+def created(applied: Applied, settings: Settings, agent: NamedAgent | None) -> Chat:
+    """A chat that this commit made, to run as this agent."""
     view = _view(applied)
     state = view.chat
+    model, effort = _used(settings, agent)
     return Chat(
         id=state.id,
         title=settings.title,
@@ -22,8 +24,8 @@ def created(applied: Applied, settings: Settings) -> Chat:
         status=state.status,
         waiting="capacity" if state.status == "running" else None,
         archived=state.archived,
-        model=settings.model,
-        effort=settings.effort,
+        model=model,
+        effort=effort,
         owner_id=state.owner_id,
         parent_id=state.parent_id,
         parent_call_id=state.parent_call_id,
@@ -73,23 +75,30 @@ def moved(chat: Chat, applied: Applied) -> Chat:
     )
 
 
-def chosen(chat: Chat, settings: Settings) -> Chat:
-    """A chat that was read before, with what was chosen for it now."""
-    budget = settings.budget
-    if budget is not None and chat.budget is not None:
-        spent = chat.budget
-        budget = replace(budget, spent_tokens=spent.spent_tokens, spent_usd_micros=spent.spent_usd_micros)
+def chosen(chat: Chat, settings: Settings, agent: NamedAgent | None) -> Chat:
+    """A chat that was read before, and runs as this agent, with what was chosen for it now."""
+    budget, used = settings.budget, chat.usage
+    if budget is not None:
+        budget = replace(budget, spent_tokens=used.total, spent_usd_micros=used.cost_usd_micros)
+    model, effort = _used(settings, agent)
     return replace(
         chat,
         title=settings.title,
         summary=settings.summary,
-        model=settings.model,
-        effort=settings.effort,
+        model=model,
+        effort=effort,
         workspace_id=settings.workspace_id,
         labels=settings.labels,
         pinned=settings.pinned,
         budget=budget,
     )
+
+
+def _used(settings: Settings, agent: NamedAgent | None) -> tuple[str | None, str | None]:
+    """The model and the effort of the next turn."""
+    if agent is None:
+        return settings.model, settings.effort
+    return settings.model or agent.model, settings.effort or agent.effort
 
 
 def queue_item(applied: Applied, item: Queued, *, with_token: bool = False) -> QueueItem:

@@ -8,7 +8,7 @@ from litestar.params import JSONBody
 from msgspec import Meta
 
 from holdfast.api.bodies import JsonRequest
-from holdfast.api.commands import once_of
+from holdfast.api.commands import nothing, once_of, shown
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import Problem, invalid, not_found
 from holdfast.api.services import By, InPath, With, needs
@@ -53,6 +53,7 @@ class TokenCreated(Record, frozen=True, kw_only=True):
 
 @get("/users", guards=[needs("admin")])
 async def list_users(services: With, caller: By, limit: Limit = 50, cursor: Cursor = None) -> Page[User]:
+    """Everybody, in the order they were made."""
     after = None if cursor is None else UserId(_id("cursor", cursor))
     found = await services.store.read(users.page(after=after, limit=limit + 1))
     return Page(items=found[:limit], next_cursor=found[limit - 1].id if len(found) > limit else None)
@@ -83,12 +84,19 @@ async def read_user(user_id: InPath, services: With, caller: By) -> User:
 
 
 @patch("/users/{user_id:str}", guards=[needs("admin")])
-async def change_user(user_id: InPath, data: JSONBody[ChangeUser], services: With, caller: By) -> User:
+async def change_user(
+    request: JsonRequest, user_id: InPath, data: JSONBody[ChangeUser], services: With, caller: By
+) -> User:
     """Rename, promote, demote, suspend. Suspending cuts open feeds within 5 seconds."""
     if not is_uuid7(user_id):
         raise not_found("user")
     return await services.people.change_user(
-        caller, UserId(user_id), name=data.name, role=data.role, suspended=data.suspended
+        caller,
+        UserId(user_id),
+        name=data.name,
+        role=data.role,
+        suspended=data.suspended,
+        once=await once_of(caller, request, shown),
     )
 
 
@@ -129,11 +137,12 @@ async def create_token(
 
 
 @delete("/tokens/{token_id:str}", status_code=204)
-async def revoke_token(token_id: InPath, services: With, caller: By) -> None:
+async def revoke_token(request: JsonRequest, token_id: InPath, services: With, caller: By) -> None:
     """It is worth nothing from now on; feeds opened with it are cut within 5 seconds."""
     if not is_uuid7(token_id):
         raise not_found("token")
-    await services.people.revoke_token(caller, TokenId(token_id))
+    once = await once_of(caller, request, nothing)
+    await services.people.revoke_token(caller, TokenId(token_id), once=once)
 
 
 @get("/audit", guards=[needs("admin")])

@@ -84,6 +84,7 @@ async def create_workspace(
 
 @get("/workspaces/{workspace_id:str}", guards=[needs("chats:read")])
 async def read_workspace(workspace_id: InPath, services: With, caller: By) -> WorkspaceShown:
+    """One of the caller's own."""
     return _shown(await own_workspace(services, caller, workspace_id))
 
 

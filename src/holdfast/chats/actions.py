@@ -21,7 +21,9 @@ def submit_results(draft: Draft, command: SubmitResults) -> Refusal | None:
             return call
         if call.waits_for not in ("client_tool", "question", "plan"):
             return Refusal(
-                code="invalid_input", text=f"Call {call.call_id} waits for a decision, not for a result."
+                code="invalid_input",
+                text=f"Call {call.call_id} waits for a decision, not for a result.",
+                field="results",
             )
         _finish(draft, call, "failed" if result.is_error else "succeeded", result.output)
     _go_on(draft)
@@ -57,6 +59,7 @@ def decide(draft: Draft, command: Decide) -> Refusal | None:
             return Refusal(
                 code="invalid_input",
                 text=f"A call that waits for {call.waits_for} cannot be told {command.verdict}.",
+                field="decision",
             )
     _go_on(draft)
     return None

@@ -26,11 +26,12 @@ RefusalCode = Literal[
 
 class Refusal(Record, frozen=True, kw_only=True):
     """Why nothing was done. `stale` is for workers alone: the fence no longer matches and the task ends
-    silently."""
+    silently. `field` names what of the input makes no sense."""
 
     code: RefusalCode
     text: str
     data: Json = None
+    field: str | None = None
 
 
 class TurnEnd(Record, frozen=True, kw_only=True):

@@ -121,8 +121,9 @@ def _no_chat() -> Refusal:
 
 
 def _wrong_state(name: str, state: State) -> Refusal:
+    advice = " Take it out of the archive first." if "archived" in state.value else ""
     return Refusal(
         code="wrong_state",
-        text=f"{name} is not possible while the chat is {state.value}.",
+        text=f"{name} is not possible while the chat is {state.value}.{advice}",
         data={"command": name, "state": state.value},
     )

@@ -74,7 +74,9 @@ def promote(draft: Draft, command: Promote) -> None:
 def move(draft: Draft, command: MoveQueued) -> Refusal | None:
     if not 0 <= command.position < len(draft.queue):
         return Refusal(
-            code="invalid_input", text=f"The position must be between 0 and {len(draft.queue) - 1}."
+            code="invalid_input",
+            text=f"The position must be between 0 and {len(draft.queue) - 1}.",
+            field="position",
         )
     item = _item(draft, command)
     draft.queue.remove(item)
@@ -86,7 +88,7 @@ def move(draft: Draft, command: MoveQueued) -> Refusal | None:
 def edit_queued(draft: Draft, command: EditQueued) -> Refusal | None:
     item = _item(draft, command)
     if not command.parts:
-        return Refusal(code="invalid_input", text="A message needs at least one part.")
+        return Refusal(code="invalid_input", text="A message needs at least one part.", field="content")
     if refusal := _barred(draft, item, command.hold_token):
         return refusal
     draft.answer = _replace(draft, replace(item, parts=command.parts))

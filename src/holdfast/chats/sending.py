@@ -7,7 +7,7 @@ from holdfast.chats.queue import append, insert_interrupt
 from holdfast.chats.view import Queued
 from holdfast.core.ids import QueueItemId
 
-_EMPTY = Refusal(code="invalid_input", text="A message needs at least one part.")
+_EMPTY = Refusal(code="invalid_input", text="A message needs at least one part.", field="content")
 
 
 def send(draft: Draft, command: Send) -> Refusal | None:
@@ -15,7 +15,9 @@ def send(draft: Draft, command: Send) -> Refusal | None:
         return _EMPTY
     if command.busy == "steer" and (command.model or command.effort):
         return Refusal(
-            code="invalid_input", text="A steer joins the running turn and cannot change its model or effort."
+            code="invalid_input",
+            text="A steer joins the running turn and cannot change its model or effort.",
+            field="model" if command.model else "effort",
         )
     match draft.chat.status:
         case "idle":
@@ -103,7 +105,9 @@ def edit(draft: Draft, command: Edit) -> Refusal | None:
     if target is None:
         return Refusal(code="not_found", text="There is no such message in this chat.")
     if target.role != "user":
-        return Refusal(code="invalid_input", text="Only a message of a user can be edited.")
+        return Refusal(
+            code="invalid_input", text="Only a message of a user can be edited.", field="message_id"
+        )
     if target.removed:
         return Refusal(code="wrong_state", text="This message was removed by an earlier edit.")
     if not command.parts:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from holdfast.config.places import Found, find_file, from_environment, near, read_file
 from holdfast.config.sections import NAMED_SECTIONS, SECTIONS, Bus, Config, Server, ToolChoice, Workspaces
 from holdfast.config.values import Given, Unfit, keys_of, value_of
-from holdfast.core.errors import BadConfig, InvalidInput
+from holdfast.core.errors import BadConfig, BadFlag, InvalidInput
 from holdfast.core.shapes import Record
 from holdfast.providers.configs import ModelConfig, ProviderConfig, check_model, check_provider
 from holdfast.providers.kinds import KINDS
@@ -21,6 +21,8 @@ T = TypeVar("T", bound=Record)
 
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 _TOOL = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+COMMAND_LINE = "the command line"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class Flags:
         names = {"url": "--database"}
         return Found(
             {
-                (section, key): Given(value, names.get(key, f"--{key}"), "the command line")
+                (section, key): Given(value, names.get(key, f"--{key}"), COMMAND_LINE)
                 for (section, key), value in given.items()
                 if value is not None
             }
@@ -101,7 +103,8 @@ def _made(section: type[T], given: Mapping[str, Given], environ: Mapping[str, st
         try:
             values[name] = value_of(keys[name], value, environ)
         except Unfit as error:
-            raise BadConfig(f"{value.place} {error}.") from None
+            bad = BadFlag if value.source == COMMAND_LINE else BadConfig
+            raise bad(f"{value.place} {error}.") from None
     return section(**values, **more)
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from holdfast.config.sections import NAMED_SECTIONS, SECTIONS
 from holdfast.config.values import Given, keys_of
-from holdfast.core.errors import BadConfig
+from holdfast.core.errors import BadConfig, BadFlag
 from holdfast.core.shapes import Record
 
 FILE_NAME = "holdfast.toml"
@@ -66,9 +66,7 @@ def read_file(path: Path) -> Found:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise BadConfig(
-            f"There is no configuration file {path}. Correct --config, or leave it out."
-        ) from None
+        raise BadFlag(f"There is no configuration file {path}. Correct --config, or leave it out.") from None
     except UnicodeDecodeError:
         raise BadConfig(f"{path} is not text in UTF-8. Save it as such.") from None
     except OSError as error:

@@ -46,6 +46,8 @@ class Chat(Record, frozen=True, kw_only=True):
     status: Status
     waiting: Waiting | None
     archived: bool
+    # These two are what the next turn uses: chosen for the chat, else for the named agent that it was started
+    # as. None: the default model, and what it does by itself.
     model: str | None
     effort: str | None
     owner_id: UserId

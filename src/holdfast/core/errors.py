@@ -14,7 +14,8 @@ HoldfastError
  |    +-- StoreFull          no space is left where the database lives
  |    +-- StoreClosed        the store is shutting down
  +-- CannotStart             one sentence: what is wrong and what to do
- |    +-- BadConfig          a key, variable or flag that is unknown or has an impossible value
+ |    +-- BadConfig          a key or variable that is unknown or has an impossible value
+ |    |    +-- BadFlag       the same of the command line: wrong usage
  |    +-- BadSecretKey       stored keys cannot be opened with the secret key that is there
  |    +-- BadDatabaseUrl     the URL cannot be understood
  |    +-- DatabaseUnreachable  nobody answers, or the password is wrong
@@ -47,12 +48,17 @@ class HoldfastError(Exception):
 class InvalidInput(HoldfastError):
     code = "invalid_input"
 
+    def __init__(self, text: str, *, field: str | None = None) -> None:
+        """`field` is where it is, by the name that it has in requests; None: it is not one field's."""
+        super().__init__(text)
+        self.field = field
+
 
 class BadScript(InvalidInput):
     code = "bad_script"
 
     def __init__(self, text: str, line: int | None = None) -> None:
-        super().__init__(text)
+        super().__init__(text, field="script")
         self.line = line
 
 
@@ -105,6 +111,10 @@ class CannotStart(HoldfastError):
 
 class BadConfig(CannotStart):
     code = "bad_config"
+
+
+class BadFlag(BadConfig):
+    code = "bad_flag"
 
 
 class BadSecretKey(CannotStart):

@@ -79,7 +79,7 @@ class Files:
     async def keep_once(self, incoming: Incoming, owner_id: UserId, name: str, once: Once | None) -> Kept:
         """The same under an idempotency key, if there is one: then maybe what was answered before."""
         if not incoming.size:
-            raise InvalidInput("The file is empty.")
+            raise InvalidInput("The file is empty.", field="file")
         media_type = await asyncio.to_thread(_media_type, incoming.path)
         thumbnail = await self._thumbnails.make(incoming.path) if media_type in PICTURES else None
         now = self._clock.now()
@@ -149,7 +149,7 @@ def _media_type(path: Path) -> str:
             content.seek(0)
             known = TEXT if is_text(_pieces(content)) else None
     if known is None:
-        raise InvalidInput(f"Files of this kind cannot be used here. A file is {ACCEPTED}.")
+        raise InvalidInput(f"Files of this kind cannot be used here. A file is {ACCEPTED}.", field="file")
     return known
 
 

@@ -26,13 +26,13 @@ class Thumbnails:
                 async with asyncio.timeout(SECONDS):
                     small, reason = await process.communicate()
             except TimeoutError:
-                raise InvalidInput("The picture takes too long to be read.") from None
+                raise InvalidInput("The picture takes too long to be read.", field="file") from None
             finally:
                 await _stop(process)
         if process.returncode == 0:
             return small
         told = reason.decode("utf-8", "replace") if process.returncode == REFUSED else "it takes too much"
-        raise InvalidInput(f"The picture cannot be used: {told[:200]}.")
+        raise InvalidInput(f"The picture cannot be used: {told[:200]}.", field="file")
 
 
 async def _start(content: int) -> asyncio.subprocess.Process:

@@ -76,18 +76,22 @@ def check_model(config: ModelConfig) -> None:
     _refuse(f"models.{config.name}", _model_faults(config))
 
 
-def _refuse(where: str, faults: Iterator[str]) -> None:
-    for fault in faults:
-        raise InvalidInput(f"[{where}]: {fault}")
+# The field, and what is wrong with it.
+_Fault = tuple[str, str]
 
 
-def _provider_faults(config: ProviderConfig) -> Iterator[str]:
+def _refuse(where: str, faults: Iterator[_Fault]) -> None:
+    for name, fault in faults:
+        raise InvalidInput(f"[{where}]: {fault}", field=name)
+
+
+def _provider_faults(config: ProviderConfig) -> Iterator[_Fault]:
     if _NAME.fullmatch(config.name) is None:
-        yield "a name is 1 to 64 letters, digits, dots, dashes and underscores"
+        yield "name", "a name is 1 to 64 letters, digits, dots, dashes and underscores"
     if config.base_url is not None and (fault := _url_fault(config.base_url)):
-        yield f"base_url {fault}"
+        yield "base_url", f"base_url {fault}"
     if config.api_key is not None and (not config.api_key or not config.api_key.isprintable()):
-        yield "api_key is empty or has characters that no key has"
+        yield "api_key", "api_key is empty or has characters that no key has"
 
 
 def _url_fault(url: str) -> str | None:
@@ -107,11 +111,11 @@ def _url_fault(url: str) -> str | None:
     return None
 
 
-def _model_faults(config: ModelConfig) -> Iterator[str]:
+def _model_faults(config: ModelConfig) -> Iterator[_Fault]:
     if _NAME.fullmatch(config.name) is None:
-        yield "a name is 1 to 64 letters, digits, dots, dashes and underscores"
+        yield "name", "a name is 1 to 64 letters, digits, dots, dashes and underscores"
     if _MODEL.fullmatch(config.model) is None:
-        yield "model is 1 to 200 characters without spaces"
+        yield "model", "model is 1 to 200 characters without spaces"
     yield from _outside("context_limit", config.context_limit, 1, MAX_CONTEXT)
     yield from _outside("max_output", config.max_output, 1, MAX_OUTPUT)
     yield from _outside("temperature", config.temperature, 0, 2)
@@ -121,20 +125,20 @@ def _model_faults(config: ModelConfig) -> Iterator[str]:
     yield from _outside("frequency_penalty", config.frequency_penalty, -2, 2)
     yield from _outside("compaction_threshold", config.compaction_threshold, 0, 100)
     if len(config.efforts) > 10 or any(_EFFORT.fullmatch(effort) is None for effort in config.efforts):
-        yield "efforts are at most 10 words such as low, medium, high"
+        yield "efforts", "efforts are at most 10 words such as low, medium, high"
     if "text" not in config.inputs:
-        yield "inputs must contain text"
+        yield "inputs", "inputs must contain text"
     if taken := sorted(_OWN_FIELDS & config.provider_options.keys()):
-        yield f"provider_options must not set {', '.join(taken)}"
+        yield "provider_options", f"provider_options must not set {', '.join(taken)}"
     try:
         check_json(config.provider_options)
     except ValueError as error:
-        yield f"provider_options: {error}"
+        yield "provider_options", f"provider_options: {error}"
 
 
-def _outside(name: str, value: float | None, least: float, most: float) -> Iterator[str]:
+def _outside(name: str, value: float | None, least: float, most: float) -> Iterator[_Fault]:
     if value is not None and not (math.isfinite(value) and least <= value <= most):
-        yield f"{name} must be from {least} to {most}"
+        yield name, f"{name} must be from {least} to {most}"
 
 
 def read_key(written: str | None, environ: Mapping[str, str]) -> str | None:

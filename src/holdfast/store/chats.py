@@ -23,6 +23,7 @@ from holdfast.store.chat_rows import (
     usage_of,
 )
 from holdfast.store.columns import listed, moment
+from holdfast.store.named_agents import EFFORT_USED, MODEL_USED
 from holdfast.store.query import Query, Row, Rows, Value, at_most_one, each, joined, query
 from holdfast.store.rows import parts_of
 
@@ -71,7 +72,9 @@ class Standing:
 
 COUNT_LIMIT = 1000
 
-_EXECUTION = f"SELECT {EXECUTION}, {listed(SETTINGS, 's')}, w.expires_at > now_micros()"
+_EXECUTION = (
+    f"SELECT {EXECUTION}, {listed(SETTINGS, 's')}, w.expires_at > now_micros(), {MODEL_USED}, {EFFORT_USED}"
+)
 _EXECUTION_FROM = f"FROM {EXECUTION_FROM} JOIN settings s ON s.chat_id = c.id"
 _QUEUE_LENGTH = len(IDENTITY) + MOVING.index("queue_length")
 
@@ -220,7 +223,7 @@ def condition_of(owner_id: UserId, only: Only) -> tuple[str, list[Value]]:
 def _place(cursor: str) -> tuple[int, str]:
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        raise InvalidInput("The cursor is not one that this list gave out.")
+        raise InvalidInput("The cursor is not one that this list gave out.", field="cursor")
     return int(match[1]), match[2]
 
 
@@ -250,6 +253,7 @@ def _chat_of(
     row: Row, below: dict[str, Usage], asked: dict[str, list[ActionCall]], parents: set[str]
 ) -> Chat:
     state, settings = execution_of(row), settings_of(row, EXECUTION_WIDTH)
+    leased, model, effort = row[EXECUTION_WIDTH + len(SETTINGS) :]
     calls = asked.get(state.id)
     # Its own last, so that what does not add up (how full its context is) is its own.
     usage = below[state.id] + state.usage if state.id in below else state.usage
@@ -261,13 +265,13 @@ def _chat_of(
         status=state.status,
         waiting=_waiting(
             state.status,
-            leased=bool(row[EXECUTION_WIDTH + len(SETTINGS)]),
+            leased=bool(leased),
             on_children=state.id in parents,
             queue=row[_QUEUE_LENGTH],
         ),
         archived=state.archived,
-        model=settings.model,
-        effort=settings.effort,
+        model=model,
+        effort=effort,
         owner_id=state.owner_id,
         parent_id=state.parent_id,
         parent_call_id=state.parent_call_id,

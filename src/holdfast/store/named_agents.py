@@ -28,11 +28,19 @@ NAMED = (
     f"{_SELECT} WHERE name = $1 AND (owner_id = $2 OR published) "
     "ORDER BY CASE WHEN owner_id = $2 THEN 0 ELSE 1 END, id LIMIT 1"
 )
+# Of the chat c with the settings s.
+_ITS = "CAST(a.id AS text) = s.agent AND (a.owner_id = c.owner_id OR a.published)"
 OF_CHAT = (
     f"SELECT {listed(AGENT, 'a')} FROM settings s JOIN chats c ON c.id = s.chat_id "
-    "JOIN named_agents a ON CAST(a.id AS text) = s.agent AND (a.owner_id = c.owner_id OR a.published) "
-    "WHERE s.chat_id = $1"
+    f"JOIN named_agents a ON {_ITS} WHERE s.chat_id = $1"
 )
+# What the next turn of this chat uses if nobody says otherwise: its own choice, else that of the agent it
+# was started as. Most were started as none, which costs nothing.
+_USED = (
+    "coalesce(s.{0}, CASE WHEN s.agent IS NOT NULL THEN "
+    f"(SELECT a.{{0}} FROM named_agents a WHERE {_ITS}) END)"
+)
+MODEL_USED, EFFORT_USED = _USED.format("model"), _USED.format("effort")
 PAGE = f"{_SELECT} WHERE (owner_id = $1 OR published) AND id > $2 ORDER BY id LIMIT $3"
 INSERT = (
     f"INSERT INTO named_agents ({listed(AGENT)}) VALUES ({placeholders(len(AGENT))}) ON CONFLICT DO NOTHING"

@@ -8,16 +8,17 @@ from holdfast.core.errors import WrongState
 from holdfast.core.ids import UserId
 from holdfast.core.shapes import Json, encode_text
 from holdfast.core.text import clean_deep
-from holdfast.store.query import Query, Rows, query
+from holdfast.store.query import Query, Rows, Statement, query
 
 SERVER = "server"
 
 ALL = "SELECT key, value FROM preferences WHERE owner = $1 ORDER BY key"
+# With a row for each key for %s, and with the keys.
 PUT = (
-    "INSERT INTO preferences (owner, key, updated_at, value) VALUES ($1, $2, now_micros(), $3) "
+    "INSERT INTO preferences (owner, key, updated_at, value) VALUES %s "
     "ON CONFLICT (owner, key) DO UPDATE SET updated_at = excluded.updated_at, value = excluded.value"
 )
-DROP = "DELETE FROM preferences WHERE owner = $1 AND key = $2"
+DROP = "DELETE FROM preferences WHERE owner = $1 AND key IN (%s)"
 
 
 def preferences(user_id: UserId | None) -> Query[dict[str, Json]]:
@@ -29,10 +30,10 @@ def choose(user_id: UserId | None, chosen: dict[str, Json], *, most: int = 1000)
     """Sets these keys and answers with all; a value of None takes the choice back. Raises WrongState when
     there would be more than so many."""
     owner = user_id or SERVER
-    writes = tuple(
-        (DROP, (owner, key)) if value is None else (PUT, (owner, key, encode_text(value)))
-        for key, value in clean_deep(chosen).items()
-    )
+    clean = clean_deep(chosen)
+    kept = {key: encode_text(value) for key, value in clean.items() if value is not None}
+    dropped = [key for key, value in clean.items() if value is None]
+    writes = (*([_put(owner, kept)] if kept else ()), *([_drop(owner, dropped)] if dropped else ()))
 
     def read(results: Sequence[Rows]) -> dict[str, Json]:
         if len(results[-1]) > most:
@@ -40,6 +41,15 @@ def choose(user_id: UserId | None, chosen: dict[str, Json], *, most: int = 1000)
         return _values(results[-1])
 
     return Query((*writes, (ALL, (owner,))), read)
+
+
+def _put(owner: str, kept: dict[str, str]) -> Statement:
+    rows = ", ".join(f"($1, ${n}, now_micros(), ${n + 1})" for n in range(2, 2 + 2 * len(kept), 2))
+    return PUT % rows, (owner, *(text for pair in kept.items() for text in pair))
+
+
+def _drop(owner: str, dropped: list[str]) -> Statement:
+    return DROP % ", ".join(f"${n}" for n in range(2, 2 + len(dropped))), (owner, *dropped)
 
 
 def _values(rows: Rows) -> dict[str, Json]:

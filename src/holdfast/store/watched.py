@@ -14,6 +14,7 @@ from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import Message
 from holdfast.core.steps import Step, Turn
 from holdfast.store.columns import listed
+from holdfast.store.named_agents import EFFORT_USED, MODEL_USED
 from holdfast.store.query import Query, Row, Rows, constant, joined, query
 from holdfast.store.rows import CALL, MESSAGE, STEP, TURN, call_of, message_of, step_of, turn_of
 
@@ -87,8 +88,8 @@ class Page:
 
 _HEAD = (
     "SELECT c.id, c.version, c.history_version, c.queue_version, c.retry_version, c.status, c.attempt, "
-    "c.retry IS NOT NULL, c.last_message_id, w.expires_at > now_micros(), s.title, s.summary, s.model, "
-    "s.effort, s.workspace_id, s.pinned, s.labels, s.budget_tokens, s.budget_usd_micros, "
+    f"c.retry IS NOT NULL, c.last_message_id, w.expires_at > now_micros(), s.title, s.summary, {MODEL_USED}, "
+    f"{EFFORT_USED}, s.workspace_id, s.pinned, s.labels, s.budget_tokens, s.budget_usd_micros, "
     "(SELECT CAST(sum(k.version) AS bigint) FROM chats k WHERE k.root_id = c.id AND k.parent_id IS NOT NULL) "
     "FROM chats c JOIN settings s ON s.chat_id = c.id LEFT JOIN workers w ON w.id = c.lease_worker_id "
 )

@@ -122,8 +122,9 @@ def _limit(view: View, progress: Progress, limits: Limits) -> Failure | None:
     return BUDGET_SPENT if progress.over_budget else progress.given_up
 
 
+# A message goes on from wherever this left the chat; a retry only from an error.
 BUDGET_SPENT = Failure(
-    kind="budget_exhausted", message="The budget is spent. Raise it, then retry or send a message."
+    kind="budget_exhausted", message="The budget is spent. Raise it, then send a message to go on."
 )
 CONTEXT_TOO_LARGE = Failure(
     kind="context_overflow",

@@ -184,5 +184,5 @@ def _place(cursor: str | None, kind: str) -> str:
         return _LAST
     match = _CURSOR.fullmatch(cursor)
     if match is None or match[1] != kind:
-        raise InvalidInput("The cursor is not one that this search gave out.")
+        raise InvalidInput("The cursor is not one that this search gave out.", field="cursor")
     return match[2]

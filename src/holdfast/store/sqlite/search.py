@@ -266,5 +266,5 @@ def _terms(words: Sought) -> Iterator[str]:
 def _key(cursor: str, kind: str) -> int:
     number = cursor[1:]
     if not cursor.startswith(kind) or not number.isascii() or not number.isdigit() or len(number) > 19:
-        raise InvalidInput("The cursor is not one that this search gave out.")
+        raise InvalidInput("The cursor is not one that this search gave out.", field="cursor")
     return min(int(number), _ENDLESS)

@@ -1,0 +1,195 @@
+"""Every route that changes something takes an idempotency key (rule 12): the table here is held against the
+OpenAPI document, so that none is forgotten."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.api.app import document
+from tests.api.serving import Client, Serving
+from tests.api.test_calls import asked
+from tests.api.test_grants import asks, decide
+from tests.api.test_queue import busy_chat, queue
+
+SCRIPT = "meta = {'name': 'x', 'description': 'y'}\nreturn 1"
+TODO = 'call: todo {"items": []}\nsay: hi'
+MODEL = {"provider": "demo", "model": "demo"}
+
+# Parts of the path, and the body.
+Ready = tuple[dict[str, str], object]
+Make = Callable[[Client, Path], Awaitable[Ready]]
+
+
+def _only(body: object, **names: str) -> Make:
+    """Nothing must be there before."""
+
+    async def make(_: Client, __: Path) -> Ready:
+        return names, body
+
+    return make
+
+
+async def _settled(admin: Client, body: object, content: str = "say: hi") -> Ready:
+    chat = await admin.start_chat(content)
+    await admin.until_settled(chat["id"])
+    first = (await admin.messages(chat["id"]))[0]
+    return {"chat_id": chat["id"], "message_id": first["id"]}, body
+
+
+async def _busy(admin: Client) -> Ready:
+    return {"chat_id": await busy_chat(admin)}, None
+
+
+async def _queued(admin: Client, body: object) -> Ready:
+    chat_id = await busy_chat(admin)
+    (item,) = await queue(admin, chat_id, "later")
+    return {"chat_id": chat_id, "item_id": item["id"]}, body
+
+
+async def _question(admin: Client) -> Ready:
+    chat = await admin.start_chat('call: ask_user {"questions": [{"id": "q", "text": "Tea?"}]}\nsay: hi')
+    (call,) = await asked(admin, chat["id"])
+    return {"chat_id": chat["id"]}, {"results": [{"call_id": call["call_id"], "output": {"q": "yes"}}]}
+
+
+async def _approval(admin: Client) -> Ready:
+    chat = await admin.start_chat(TODO, tools={"todo": "ask"})
+    (call,) = await asked(admin, chat["id"])
+    return {"chat_id": chat["id"], "call_id": call["call_id"]}, {"decision": "approve", "scope": "chat"}
+
+
+async def _rule(admin: Client) -> Ready:
+    names, decision = await _approval(admin)
+    path = f"chats/{names['chat_id']}/calls/{names['call_id']}/decision"
+    assert (await admin.post(path, decision)).status == 202
+    await admin.until_settled(names["chat_id"])
+    return {"chat_id": names["chat_id"], "rule_id": names["call_id"]}, None
+
+
+async def _workspace(_: Client, place: Path) -> Ready:
+    return {}, {"name": "a", "path": str(place)}
+
+
+async def _grant(admin: Client, outside: Path) -> Ready:
+    chat_id, call = await asks(admin, outside)
+    await decide(admin, chat_id, call, "approve")
+    await admin.until_settled(chat_id)
+    return {"grant_id": (await admin.get("grants")).json["items"][0]["id"]}, None
+
+
+async def _made(admin: Client, name: str, path: str, body: object, then: object = None) -> Ready:
+    """Something of its own, to be changed or removed."""
+    made = await admin.post(path, body)
+    assert made.status < 300, made
+    found: dict[str, Any] = made.json.get("token") or made.json.get("user") or made.json
+    return {name: found["id"]}, then
+
+
+async def _put(admin: Client, path: str, body: object) -> Ready:
+    assert (await admin.put(f"{path}/gone", body)).status == 200
+    return {"name": "gone"}, None
+
+
+ROUTES: dict[str, Make] = {
+    "POST chats": _only({"content": "say: hi"}),
+    "PATCH chats/{chat_id}": lambda admin, _: _settled(admin, {"pinned": True}),
+    "DELETE chats/{chat_id}": lambda admin, _: _settled(admin, None),
+    "POST chats/{chat_id}/fork": lambda admin, _: _settled(admin, {}),
+    "POST chats/{chat_id}/interrupt": lambda admin, _: _busy(admin),
+    "POST chats/{chat_id}/compact": lambda admin, _: _settled(admin, None),
+    "POST chats/{chat_id}/retry": lambda admin, _: _settled(admin, None, "fail: auth"),
+    "POST chats/{chat_id}/reconcile": lambda admin, _: _settled(admin, None),
+    "POST chats/{chat_id}/messages": lambda admin, _: _settled(admin, {"content": "say: hi"}),
+    "PATCH chats/{chat_id}/messages/{message_id}": lambda admin, _: _settled(admin, {"content": "say: ho"}),
+    "PATCH chats/{chat_id}/queue/{item_id}": lambda admin, _: _queued(admin, {"content": "say: ho"}),
+    "DELETE chats/{chat_id}/queue/{item_id}": lambda admin, _: _queued(admin, None),
+    "POST chats/{chat_id}/queue/{item_id}/promote": lambda admin, _: _queued(admin, None),
+    "POST chats/{chat_id}/tool-results": lambda admin, _: _question(admin),
+    "POST chats/{chat_id}/calls/{call_id}/decision": lambda admin, _: _approval(admin),
+    "DELETE chats/{chat_id}/approvals/{rule_id}": lambda admin, _: _rule(admin),
+    "POST workspaces": _workspace,
+    "DELETE workspaces/{workspace_id}": lambda admin, place: _made(
+        admin, "workspace_id", "workspaces", {"name": "b", "path": str(place)}
+    ),
+    "DELETE grants/{grant_id}": _grant,
+    "POST agents": _only({"name": "one"}),
+    "PATCH agents/{agent_id}": lambda admin, _: _made(
+        admin, "agent_id", "agents", {"name": "two"}, {"description": "x"}
+    ),
+    "DELETE agents/{agent_id}": lambda admin, _: _made(admin, "agent_id", "agents", {"name": "three"}),
+    "POST workflow-runs": _only({"script": SCRIPT, "language": "python"}),
+    "POST workflow-runs/{run_id}/cancel": lambda admin, _: _made(
+        admin, "run_id", "workflow-runs", {"script": SCRIPT, "language": "python"}
+    ),
+    "PUT providers/{name}": _only({"kind": "openai", "api_key": "k"}, name="p"),
+    "DELETE providers/{name}": lambda admin, _: _put(admin, "providers", {"kind": "openai", "api_key": "k"}),
+    "PUT model-configs/{name}": _only(MODEL, name="m"),
+    "DELETE model-configs/{name}": lambda admin, _: _put(admin, "model-configs", MODEL),
+    "POST users": _only({"name": "una"}),
+    "PATCH users/{user_id}": lambda admin, _: _made(
+        admin, "user_id", "users", {"name": "duo"}, {"name": "tre"}
+    ),
+    "POST users/{user_id}/sign-in": lambda admin, _: _made(admin, "user_id", "users", {"name": "quin"}),
+    "POST tokens": _only({"name": "one"}),
+    "DELETE tokens/{token_id}": lambda admin, _: _made(admin, "token_id", "tokens", {"name": "two"}),
+    "PATCH settings": _only({"theme": "dark"}),
+    "PATCH settings/server": _only({"greeting": "hi"}),
+    "POST settings/reload": _only(None),
+}
+# Their answer has a secret: who asks again is told that it is not kept.
+SECRET = {"POST users", "POST users/{user_id}/sign-in", "POST tokens"}
+WITHOUT = {
+    # Nobody yet, whose key it could be; and then nobody any more.
+    "POST session",
+    "DELETE session",
+    # Changes nothing.
+    "POST model-configs/{name}/test",
+    # A form, which is told apart by what the file holds (test_files).
+    "POST files",
+}
+
+
+def test_the_table_has_every_route_that_changes_something() -> None:
+    found = {
+        f"{method.upper()} {path.removeprefix('/api/v1/')}"
+        for path, item in document()["paths"].items()
+        for method in item
+        if method in ("post", "put", "patch", "delete")
+    }
+    assert found == {*ROUTES, *WITHOUT}
+
+
+def test_the_document_says_which_take_a_key() -> None:
+    said = {
+        f"{method.upper()} {path.removeprefix('/api/v1/')}"
+        for path, item in document()["paths"].items()
+        for method, operation in item.items()
+        for parameter in operation.get("parameters", ())
+        if (parameter["name"], parameter["in"]) == ("Idempotency-Key", "header")
+    }
+    assert said == {*ROUTES, "POST files"}
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+async def test_a_key_makes_it_happen_once(server: Serving, tmp_path: Path, method: str) -> None:
+    admin = server.admin
+    for number, (route, make) in enumerate(ROUTES.items()):
+        if not route.startswith(method):
+            continue
+        place = tmp_path / f"place-{number}"
+        place.mkdir()
+        names, body = await make(admin, place)
+        path = route.partition(" ")[2].format_map(names)
+        key = {"Idempotency-Key": route.translate(str.maketrans(" {}", "___"))}
+        first = await admin.request(method, path, body, headers=key)
+        assert first.status < 300, (route, first)
+        again = await admin.request(method, path, body, headers=key)
+        if route in SECRET:
+            assert (again.status, again.code) == (409, "shown_once"), route
+        else:
+            assert (again.status, again.body) == (first.status, first.body), route
+        other = await admin.request(method, path, {"something": "else"}, headers=key)
+        assert (other.status, other.code) == (409, "idempotency_mismatch"), route
