@@ -23,8 +23,8 @@ say: ## Release notes
   | exact | a reader misses nothing and sees nothing twice |
 
   ```python
-  def go_on(chat: Chat) -> Change:
-      return decide(view_of(chat), Resume())
+  change = decide(view_of(chat), Resume())
+  await store.apply(change)  # published after the commit
   ```
 
   Then there is the **open question** below.
@@ -39,7 +39,7 @@ call: spawn_agent {"label": "code scout", "prompt": "call: list\\nsay: The code 
 call: wait_agents
 say: Both scouts are done, and everything is in order.
 """
-LONG = "pace: 30\nsay: I begin with the first part.\nsay slowly: Then I wait for quite a while"
+LONG = "pace: 30\nsay slowly: I begin with the first part, then I wait for quite a while"
 FAILED = "say: I try.\nfail: auth"
 
 

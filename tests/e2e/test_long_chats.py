@@ -1,13 +1,16 @@
 """Long chats: opened at their end without drawing or loading the rest, followed unless the reader goes
 elsewhere, and never in the way of typing."""
 
+import time
 from itertools import count
 
+import msgspec
 import pytest
 from playwright.sync_api import Page, Request, expect
 
 from tests.e2e.conftest import PHONE, WIDE, Opens
 from tests.e2e.conversing import answers, box, log
+from tests.e2e.history import BEGINNING, with_history
 from tests.e2e.server import Person
 
 END = "The end of many steps."
@@ -120,24 +123,148 @@ def test_a_wheel_that_moves_nothing_leaves_nothing(streaming: Page) -> None:
     at_the_end(page)
 
 
+# Counts the time between two frames, and how long keys take until they are seen.
+WATCH = """() => {
+    window.frames_ms = [];
+    window.keys_ms = [];
+    let before = performance.now();
+    const frame = now => { window.frames_ms.push(now - before); before = now; requestAnimationFrame(frame); };
+    requestAnimationFrame(frame);
+    new PerformanceObserver(list => {
+        for (const event of list.getEntries())
+            if (event.name === 'keydown') window.keys_ms.push(event.duration);
+    }).observe({ type: 'event', durationThreshold: 16 });
+}"""
+# Clicks on a chat in the list, and waits until the text is in sight.
+OPEN_MS = """([href, text]) => new Promise(resolve => {
+    const begun = performance.now();
+    document.querySelector(`nav a[href="${href}"]`).click();
+    const look = () => {
+        const bottom = document.querySelector('[role=log]')?.getBoundingClientRect().bottom;
+        const rows = [...document.querySelectorAll('[role=log] [data-role]')];
+        const row = rows.find(one => one.textContent.includes(text));
+        if (row && row.getBoundingClientRect().bottom <= bottom + 40) resolve(performance.now() - begun);
+        else requestAnimationFrame(look);
+    };
+    look();
+})"""
+
+
+# The feed of a chat as it is, and from then on 2 000 parts a second: more than a busy server says.
+FLOOD = """([chat, history_version]) => {
+    const real = window.fetch;
+    window.parts = 0;
+    window.fetch = async (url, init) => {
+        const response = await real(url, init);
+        if (!String(url).includes(`/chats/${chat}/feed`)) return response;
+        const reader = response.body.getReader();
+        const encoder = new TextEncoder();
+        const begun = performance.now();
+        const said = n => ({ history_version, attempt: 1, n, role: 'assistant',
+            part: { type: 'text', text: n % 60 ? `word${n} ` : '\\n\\n' } });
+        const stream = new ReadableStream({ start(to) {
+            const timer = setInterval(() => {
+                const due = Math.floor((performance.now() - begun - 1000) * 2);
+                let frames = '';
+                while (window.parts < due && window.parts < 40000)
+                    frames += `event: part\\ndata: ${JSON.stringify(said(++window.parts))}\\n\\n`;
+                if (frames) to.enqueue(encoder.encode(frames));
+            }, 5);
+            init?.signal?.addEventListener('abort', () => clearInterval(timer));
+            const read = () => reader.read().then(({ done, value }) => {
+                if (!done) { to.enqueue(value); read(); }
+            }, () => clearInterval(timer));
+            read();
+        } });
+        return new Response(stream, { status: response.status, headers: response.headers });
+    };
+}"""
+
+
+def slowest(values: list[float], share: float) -> float:
+    """So many of them are not slower."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))] if values else 0.0
+
+
+def test_a_chat_of_20_000_messages_opens_and_scrolls_like_a_short_one(
+    own_admin: Person, opens: Opens
+) -> None:
+    """`pytest -s` shows the figures."""
+    short = with_history(own_admin, 40, "The end of the short one.", "Short")
+    long = with_history(own_admin, 20_000, END, "Long")
+    page = opens(own_admin)
+
+    def open_ms(chat: str, end: str) -> float:
+        page.goto("/")  # Nothing of a chat is known yet.
+        expect(page.get_by_role("link", name="Long")).to_be_visible()
+        return page.evaluate(OPEN_MS, [f"/chats/{chat}", end])
+
+    shorts: list[float] = []
+    longs: list[float] = []
+    for _ in range(4):
+        shorts.append(open_ms(short, "The end of the short one."))
+        longs.append(open_ms(long, END))
+    at_the_end(page)
+
+    log(page).hover()
+    page.evaluate(WATCH)
+    for _ in range(80):
+        page.mouse.wheel(0, -600)
+        page.wait_for_timeout(16)
+    frames: list[float] = page.evaluate("window.frames_ms")
+    assert log(page).locator("[data-role]").count() < 80, "what is not seen is not drawn"
+    page.reload()
+    expect(log(page).get_by_text(END, exact=True)).to_be_in_viewport()
+    first = own_admin.get(f"chats/{long}/messages?limit=1")["items"][0]["id"]
+    page.goto(f"/chats/{long}#{first}")
+    expect(log(page).get_by_text(BEGINNING, exact=True)).to_be_in_viewport()
+
+    print(
+        f"20 000 messages open in {[round(ms) for ms in longs]} ms, 40 in {[round(ms) for ms in shorts]} ms;",
+        f"frames while scrolling: median {slowest(frames, 0.5):.0f} ms, 95 % {slowest(frames, 0.95):.0f} ms",
+    )
+    # Generous: a busy machine is no fault of the page. Reading or drawing everything takes many seconds.
+    assert min(longs) < 5 * min(shorts) + 1000
+    assert slowest(frames, 0.5) < 200
+
+
 def test_a_flood_of_words_is_not_in_the_way_of_typing(page: Page, person: Person) -> None:
-    """Thousands of parts a second: what is typed is there, key by key."""
+    """As fast as the server can: what is typed is there, key by key."""
     words = " ".join(f"word{number}" for number in range(60_000))
     chat = person.start_chat(f"wait: 3\npace: 0.0002\nsay slowly: {words}")
     page.goto(f"/chats/{chat['id']}")
     expect(answers(page).last).to_contain_text("word9")
-    page.evaluate(
-        """() => {
-            window.longest = 0;
-            new PerformanceObserver(list => {
-                for (const event of list.getEntries())
-                    if (event.name === 'keydown') window.longest = Math.max(window.longest, event.duration);
-            }).observe({ type: 'event', durationThreshold: 16 });
-        }"""
-    )
+    page.evaluate(WATCH)
     typed = "typing goes on while more is said than anybody could read"
     box(page).press_sequentially(typed)
     expect(box(page)).to_have_value(typed)
+    keys: list[float] = page.evaluate("window.keys_ms")
     # Generous: a busy machine is no fault of the page. Drawing everything with every part takes longer.
-    assert page.evaluate("window.longest") < 2000
+    assert max(keys, default=0) < 2000
     expect(page.get_by_test_id("live")).to_have_count(0)
+
+
+def test_two_thousand_parts_a_second_are_drawn_while_somebody_types(page: Page, person: Person) -> None:
+    """Whatever the server manages: the page is told so much. `pytest -s` shows the figures."""
+    chat = person.start_chat("wait: 600")
+    version = person.get(f"chats/{chat['id']}")["history_version"]
+    page.add_init_script(f"({FLOOD})({msgspec.json.encode([chat['id'], version]).decode()})")
+    page.goto(f"/chats/{chat['id']}")
+    expect(answers(page).last).to_contain_text("word9")
+    page.evaluate(WATCH)
+    before, since = page.evaluate("window.parts"), time.monotonic()
+    typed = "typing goes on while more is said than anybody could read, and on, and on, until it is enough"
+    box(page).press_sequentially(typed, delay=30)
+    expect(box(page)).to_have_value(typed)
+    a_second = (page.evaluate("window.parts") - before) / (time.monotonic() - since)
+    expect(answers(page).last).to_contain_text("word2999")
+    keys: list[float] = page.evaluate("window.keys_ms")
+    frames: list[float] = page.evaluate("window.frames_ms")
+    print(
+        f"{a_second:.0f} parts a second: keys are seen within {slowest(keys, 0.5):.0f} ms (median),",
+        f"{max(keys, default=0):.0f} ms (slowest); frames: median {slowest(frames, 0.5):.0f} ms,",
+        f"95 % {slowest(frames, 0.95):.0f} ms",
+    )
+    assert slowest(keys, 0.5) < 500
+    assert max(keys, default=0) < 2000
+    person.post(f"chats/{chat['id']}/interrupt")

@@ -96,6 +96,29 @@ def test_the_trace_is_live(page: Page, person: Person) -> None:
     expect(panel.get_by_role("region", name="Details of the span")).to_contain_text("cancelled")
 
 
+def test_what_was_done_stays_in_sight_while_a_person_is_waited_for(page: Page, person: Person) -> None:
+    chat = person.finished_chat(
+        'pace: 0.1\nsay slowly: one two three\ncall: execute {"command": "true"}\nsay: Done.',
+        tools={"execute": "ask"},
+    )
+    panel = open_panel(page, chat["id"], "Trace")
+    model = panel.get_by_role("treeitem", name=re.compile("^Model call"))
+    asked = panel.get_by_role("treeitem", name=re.compile("^Tool call: execute"))
+    expect(asked.get_by_label("waits for you")).to_be_visible()
+    bar = "item => item.querySelector('[style*=width]').getBoundingClientRect().width"
+    before = model.evaluate(bar)
+    took = panel.get_by_role("treeitem", name=re.compile("^Turn 1"))
+    # Much longer than what was done: drawn to scale, nothing of it would be left.
+    expect(took).to_contain_text(re.compile(r"\b[6-9]\.\d s|\b\d\d s"))
+    assert model.evaluate(bar) > before * 0.6
+    assert asked.evaluate(bar) > 10
+    asked.click()
+    expect(panel.get_by_role("region", name="Details of the span")).to_contain_text("waits for you")
+    page.get_by_test_id("ask").get_by_role("button", name="Once").click()
+    expect(asked.get_by_label("waits for you")).to_have_count(0)
+    expect(panel.get_by_role("region", name="Details of the span")).to_contain_text("succeeded")
+
+
 def test_earlier_turns_of_a_long_chat_come_when_they_are_looked_for(page: Page, person: Person) -> None:
     chat = person.finished_chat("say: first of all")
     for number in range(2, 31):

@@ -89,6 +89,27 @@ def test_a_phone_has_drawers(opens: Opens, person: Person) -> None:
     expect(page.get_by_role("dialog", name="Panels")).to_have_count(0)
 
 
+def test_menus_work_inside_of_a_drawer(opens: Opens, person: Person) -> None:
+    page = opens(person, size=PHONE)
+    person.finished_chat("say: hello", title="On the phone")
+    page.goto("/")
+    page.get_by_role("button", name="Show the chats").click()
+    drawer = page.get_by_role("dialog", name="Chats")
+    drawer.get_by_role("button", name="Signed in as").click()
+    page.get_by_role("menuitem", name="Theme: dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    # Escape closes what is on top, and nothing else.
+    drawer.get_by_role("button", name="Signed in as").click()
+    expect(page.get_by_role("menu")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("menu")).to_have_count(0)
+    expect(drawer).to_be_visible()
+    drawer.get_by_role("button", name="Signed in as").click()
+    page.get_by_role("menuitem", name="Settings").click()
+    expect(drawer).to_have_count(0)
+    expect(page.get_by_role("heading", name="Appearance")).to_be_visible()
+
+
 def test_an_admin_sets_up_a_model_and_tries_it(opens: Opens, admin: Person) -> None:
     page = opens(admin)
     page.goto("/settings/models")

@@ -3,6 +3,7 @@
 import {
   Archive,
   ArchiveRestore,
+  CircleStop,
   CornerLeftUp,
   Download,
   GitFork,
@@ -13,7 +14,6 @@ import {
   RotateCcw,
   ShieldCheck,
   Shrink,
-  Square,
   Trash2,
 } from "lucide-react";
 import { call, newKey, request } from "@/api/client";
@@ -45,7 +45,7 @@ export const chatActions: readonly Action[] = [
   onChat({
     id: "chat.interrupt",
     title: t.interrupt,
-    icon: Square,
+    icon: CircleStop,
     keys: ["mod+."],
     when: chat => isWorking(chat) || chat.status === "requires_action",
     run: async chat => know(await call("POST /chats/{chat_id}/interrupt", path(chat))),

@@ -5,6 +5,7 @@ import { LoaderCircle } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { Chat } from "@/api/schema";
 import { useChat } from "@/feed/hooks";
+import { needsYou } from "@/feed/state";
 import { texts } from "@/texts";
 
 const t = texts.status;
@@ -58,6 +59,7 @@ function Badge({ look, text, spins }: { look: Look; text: string; spins: boolean
 /** Pure: nothing is said of a chat that rests. */
 export function said(chat: Chat): [text: string | null, look: Look] {
   if (chat.archived) return [t.archived, "quiet"];
+  if (needsYou(chat) && chat.status !== "interrupting") return [t.requires_action, "attention"];
   switch (chat.status) {
     case "idle":
       return chat.waiting === "held" ? [t.held, "attention"] : [null, "quiet"];

@@ -63,7 +63,7 @@ export function TopBar() {
 function ModelName({ chosen }: { chosen: string | null }) {
   const models = useModels();
   const name = chosen ?? models.data?.find(model => model.default)?.name;
-  return <span className="hidden max-w-40 truncate text-faint text-xs lg:block">{name}</span>;
+  return <span className="hidden max-w-40 shrink-0 truncate text-faint text-xs lg:block">{name}</span>;
 }
 
 /** Brings the chats back where they are hidden. */

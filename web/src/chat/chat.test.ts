@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { OpenChat } from "@/feed/chats";
 import { EMPTY } from "@/feed/state";
 import { textOf } from "@/notify/notifier";
-import { chatWith, messageWith } from "@/testing/made";
+import { CHILD_ASKS, chatWith, messageWith } from "@/testing/made";
 import { news } from "./announcements";
 import { said } from "./StatusBadge";
 
@@ -49,6 +49,7 @@ describe("the status", () => {
 
   it("is what a notification says", () => {
     expect(textOf(chatWith({ status: "requires_action" }))).toBe("Needs you: A chat");
+    expect(textOf(chatWith({ status: "idle", action: CHILD_ASKS }))).toBe("Needs you: A chat");
     expect(textOf(chatWith({ status: "idle", title: "" }))).toBe("Done: New chat");
   });
 });

@@ -30,7 +30,8 @@ export const ChatRow = memo(function ChatRow({
   const family = useOpenChat(open => open.chat?.root_id ?? null);
   const [folded, setFolded] = useState(false);
   // Sub-agents are looked for where they matter: below the chat that is shown, and where something happens.
-  const ask = depth < 5 && (family === chat.root_id || isWorking(chat));
+  const childAsks = chat.action?.calls.some(call => call.chat_id !== chat.id) ?? false;
+  const ask = depth < 5 && (family === chat.root_id || isWorking(chat) || childAsks);
   const children = useQuery({ ...childrenQuery(chat.id), enabled: ask }).data ?? [];
   return (
     <li>
@@ -64,7 +65,7 @@ export const ChatRow = memo(function ChatRow({
           params={{ chatId: chat.id }}
           onClick={() => draw(null)}
           aria-current={shown === chat.id ? "page" : undefined}
-          className="flex min-w-0 flex-1 items-center gap-2 rounded-md py-1.5 pr-2"
+          className="flex min-w-0 flex-1 items-center gap-2 rounded-md py-1.5 pr-2 group-hover:pr-8 group-has-[[data-state=open]]:pr-8 [@media(hover:none)]:pr-8"
         >
           <Title chat={chat} />
           <Mark chat={chat} now={now} />
@@ -75,7 +76,7 @@ export const ChatRow = memo(function ChatRow({
             <button
               type="button"
               aria-label={t.menu(chat.title || t.untitled)}
-              className="absolute right-1 flex size-6 items-center justify-center rounded bg-hover text-soft opacity-0 hover:text-text focus-visible:opacity-100 group-hover:opacity-100 data-[state=open]:opacity-100"
+              className="absolute right-1 flex size-6 items-center justify-center rounded text-soft opacity-0 hover:text-text focus-visible:bg-hover focus-visible:opacity-100 group-hover:opacity-100 data-[state=open]:opacity-100 [@media(hover:none)]:opacity-100"
             >
               <Ellipsis aria-hidden className="size-4" />
             </button>

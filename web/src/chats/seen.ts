@@ -4,6 +4,7 @@
 import { create } from "zustand";
 import { createJSONStorage, persist } from "zustand/middleware";
 import type { Chat } from "@/api/schema";
+import { needsYou } from "@/feed/state";
 
 const MOST = 500;
 
@@ -30,7 +31,7 @@ export type Mark = "needs_you" | "running" | "failed" | "unread" | null;
 
 /** The one thing that a chat's row says about it. */
 export function markOf(chat: Chat, seen: number | undefined): Mark {
-  if (chat.status === "requires_action") return "needs_you";
+  if (needsYou(chat)) return "needs_you";
   if (chat.status === "running" || chat.status === "interrupting") return "running";
   const unread = seen !== undefined && chat.version > seen;
   if (chat.status === "error") return "failed";

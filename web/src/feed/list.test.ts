@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { grouped, headingOf } from "@/chats/groups";
 import { markOf } from "@/chats/seen";
-import { chatWith } from "@/testing/made";
+import { CHILD_ASKS, chatWith } from "@/testing/made";
 import { NO_CHATS, reduceList, withPage } from "./list";
 
 const at = (when: string, change = {}) => chatWith({ updated_at: when, ...change });
@@ -57,6 +57,7 @@ describe("the headings", () => {
 describe("the mark of a chat", () => {
   it("says the most urgent thing", () => {
     expect(markOf(chatWith({ status: "requires_action" }), 0)).toBe("needs_you");
+    expect(markOf(chatWith({ action: CHILD_ASKS }), 0)).toBe("needs_you");
     expect(markOf(chatWith({ status: "interrupting" }), 0)).toBe("running");
     expect(markOf(chatWith({ status: "error" }), 5)).toBe("failed");
     expect(markOf(chatWith({ version: 6 }), 5)).toBe("unread");

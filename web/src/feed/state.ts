@@ -63,3 +63,8 @@ export function keyOf(state: Pick<ChatState, "keys">, message: Message): string 
 export function isWorking(chat: Chat | null): boolean {
   return chat !== null && (chat.status === "running" || chat.status === "interrupting");
 }
+
+/** A person is asked something, by the chat itself or by a sub-agent of it. */
+export function needsYou(chat: Chat): boolean {
+  return chat.status === "requires_action" || (chat.action?.calls.length ?? 0) > 0;
+}

@@ -5,6 +5,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
 import type { Chat } from "@/api/schema";
 import { useOpenChat } from "@/chat/open";
+import { needsYou } from "@/feed/state";
 import { texts } from "@/texts";
 import { usePreferences } from "@/ui/preferences";
 import { announce, toast } from "@/ui/view";
@@ -20,7 +21,7 @@ export function useNotifier(): (chat: Chat) => void {
       if (looking && useOpenChat.getState().chat?.root_id === chat.id) return;
       const text = textOf(chat);
       announce(text);
-      toast(text, chat.status === "idle" ? "good" : "attention", {
+      toast(text, needsYou(chat) || chat.status === "error" ? "attention" : "good", {
         action: { title: t.open, run: open },
         about: chat.id,
       });
@@ -30,9 +31,9 @@ export function useNotifier(): (chat: Chat) => void {
   );
 }
 
-export function textOf(chat: Pick<Chat, "title" | "status">): string {
+export function textOf(chat: Chat): string {
   const title = chat.title || texts.chats.untitled;
-  if (chat.status === "requires_action") return t.needsYou(title);
+  if (needsYou(chat)) return t.needsYou(title);
   return chat.status === "error" ? t.failed(title) : t.done(title);
 }
 

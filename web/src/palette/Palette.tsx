@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Command } from "cmdk";
-import { MessageSquare } from "lucide-react";
+import { type LucideIcon, MessageSquare } from "lucide-react";
 import { useDeferredValue, useMemo, useState } from "react";
 import { ACTIONS } from "@/actions/all";
 import { useActionContext } from "@/actions/hooks";
@@ -13,7 +13,7 @@ import { useChats } from "@/chats/store";
 import { texts } from "@/texts";
 import { Keys } from "@/ui/Keys";
 import { Modal } from "@/ui/Modal";
-import { best } from "./best";
+import { best, bestFirst, type Group } from "./best";
 
 const t = texts.palette;
 const ORDER: readonly Section[] = ["chat", "general", "view", "settings"];
@@ -21,25 +21,22 @@ const MOST_CHATS = 8;
 const ITEM =
   "flex cursor-pointer select-none items-center gap-2.5 rounded-md px-2.5 py-2 text-sm data-[selected=true]:bg-hover";
 
+/** A line of the palette. */
+interface Line {
+  id: string;
+  title: string;
+  icon: LucideIcon | undefined;
+  keys: string | undefined;
+  run: () => void;
+}
+
 export function Palette({ onClose }: { onClose: () => void }) {
-  const context = useActionContext();
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState("");
-  const words = query.trim();
-  const actions = useMemo(() => {
-    const offered = ACTIONS.filter(action => action.id !== "palette" && isOffered(action, context));
-    const found = best(words, offered, action => titleOf(action, context));
-    return ORDER.flatMap(section => found.filter(action => action.section === section));
-  }, [words, context]);
-  const { byTitle, byText } = useFoundChats(words);
+  const groups = useFound(query.trim());
   // Enter means the first one, until another was chosen: also directly after a letter was typed.
-  const ids = [...byTitle, ...actions, ...byText].map(one => one.id);
+  const ids = groups.flatMap(group => group.items.map(line => line.id));
   const value = ids.includes(chosen) ? chosen : (ids[0] ?? "");
-  const then = (run: () => void) => () => {
-    onClose();
-    run();
-  };
-  const opens = (chat: Chat) => then(() => context.navigate(`/chats/${chat.id}`));
   return (
     <Modal title={t.title} bare onClose={onClose}>
       <Command
@@ -62,51 +59,63 @@ export function Palette({ onClose }: { onClose: () => void }) {
         />
         <Command.List className="max-h-[min(55dvh,26rem)] overflow-y-auto p-1.5 [&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-faint [&_[cmdk-group-heading]]:text-xs">
           <Command.Empty className="px-4 py-6 text-center text-faint text-sm">{t.nothing}</Command.Empty>
-          <Chats heading={t.chats} chats={byTitle} opens={opens} />
-          {ORDER.map(section => {
-            const some = actions.filter(action => action.section === section);
-            return some.length === 0 ? null : (
-              <Command.Group key={section} heading={texts.actions.sections[section]}>
-                {some.map(action => (
-                  <Command.Item
-                    key={action.id}
-                    value={action.id}
-                    onSelect={then(() => void perform(action, context))}
-                    className={ITEM}
-                  >
-                    {action.icon && <action.icon aria-hidden className="size-4 shrink-0 text-faint" />}
-                    <span className="min-w-0 flex-1 truncate">{titleOf(action, context)}</span>
-                    {action.keys?.[0] && <Keys keys={action.keys[0]} />}
-                  </Command.Item>
-                ))}
-              </Command.Group>
-            );
-          })}
-          <Chats heading={t.said} chats={byText} opens={opens} />
+          {groups.map(group => (
+            <Command.Group key={group.heading} heading={group.heading}>
+              {group.items.map(({ id, title, icon: Icon, keys, run }) => (
+                <Command.Item
+                  key={id}
+                  value={id}
+                  onSelect={() => {
+                    onClose();
+                    run();
+                  }}
+                  className={ITEM}
+                >
+                  {Icon && <Icon aria-hidden className="size-4 shrink-0 text-faint" />}
+                  <span className="min-w-0 flex-1 truncate">{title}</span>
+                  {keys && <Keys keys={keys} />}
+                </Command.Item>
+              ))}
+            </Command.Group>
+          ))}
         </Command.List>
       </Command>
     </Modal>
   );
 }
 
-interface ChatsProps {
-  heading: string;
-  chats: readonly Chat[];
-  opens: (chat: Chat) => () => void;
-}
-
-function Chats({ heading, chats, opens }: ChatsProps) {
-  if (chats.length === 0) return null;
-  return (
-    <Command.Group heading={heading}>
-      {chats.map(chat => (
-        <Command.Item key={chat.id} value={chat.id} onSelect={opens(chat)} className={ITEM}>
-          <MessageSquare aria-hidden className="size-4 shrink-0 text-faint" />
-          <span className="min-w-0 flex-1 truncate">{chat.title || texts.chats.untitled}</span>
-        </Command.Item>
-      ))}
-    </Command.Group>
-  );
+/** Actions by section and chats by title, the likeliest first; at the end chats in which it was said. */
+function useFound(words: string): readonly Group<Line>[] {
+  const context = useActionContext();
+  const { byTitle, byText } = useFoundChats(words);
+  const actions = useMemo(() => {
+    const offered = ACTIONS.filter(action => action.id !== "palette" && isOffered(action, context));
+    return best(words, offered, action => titleOf(action, context));
+  }, [words, context]);
+  const sections = ORDER.map(section => ({
+    heading: texts.actions.sections[section],
+    items: actions
+      .filter(action => action.section === section)
+      .map(action => ({
+        id: action.id,
+        title: titleOf(action, context),
+        icon: action.icon,
+        keys: action.keys?.[0],
+        run: () => void perform(action, context),
+      })),
+  }));
+  const chats = (heading: string, some: readonly Chat[]): Group<Line> => ({
+    heading,
+    items: some.map(chat => ({
+      id: chat.id,
+      title: chat.title || texts.chats.untitled,
+      icon: MessageSquare,
+      keys: undefined,
+      run: () => context.navigate(`/chats/${chat.id}`),
+    })),
+  });
+  const titled = bestFirst(words, [chats(t.chats, byTitle), ...sections], line => line.title);
+  return byText.length === 0 ? titled : [...titled, chats(t.said, byText)];
 }
 
 /** By title those that are known, at once; by what was said in them those that the server finds, at the end. */

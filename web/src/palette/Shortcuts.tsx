@@ -10,40 +10,47 @@ import { Keys } from "@/ui/Keys";
 import { Modal } from "@/ui/Modal";
 import { usePreferences } from "@/ui/preferences";
 
-const ORDER: readonly Section[] = ["general", "chat", "view", "settings"];
+const THEN: readonly Section[] = ["chat", "view", "settings"];
 
 export function Shortcuts({ onClose }: { onClose: () => void }) {
-  const context = useActionContext();
   return (
     <Modal title={texts.shortcuts.title} wide onClose={onClose}>
-      <div className="grid gap-x-8 gap-y-5 sm:grid-cols-2">
-        {ORDER.map(section => {
-          const some = ACTIONS.filter(action => action.section === section && action.keys);
-          return some.length === 0 ? null : (
-            <section key={section}>
-              <h3 className="mb-1.5 font-medium text-faint text-xs">{texts.actions.sections[section]}</h3>
-              <dl className="flex flex-col gap-1.5 text-sm">
-                {some.map(action => (
-                  <div key={action.id} className="flex items-center justify-between gap-4">
-                    <dt>{titleOf(action, context)}</dt>
-                    <dd className="flex items-center gap-1.5">
-                      {action.keys?.map((keys, index) => (
-                        <Fragment key={keys}>
-                          {index > 0 && <span className="text-faint text-xs">{texts.shortcuts.or}</span>}
-                          <Keys keys={keys} />
-                        </Fragment>
-                      ))}
-                    </dd>
-                  </div>
-                ))}
-              </dl>
-            </section>
-          );
-        })}
+      {/* In this order the two columns are of one length. */}
+      <div className="gap-x-8 sm:columns-2">
+        <OfSection section="general" />
         <Writing />
+        {THEN.map(section => (
+          <OfSection key={section} section={section} />
+        ))}
       </div>
-      <p className="mt-5 text-faint text-xs">{texts.shortcuts.hint}</p>
+      <p className="text-faint text-xs">{texts.shortcuts.hint}</p>
     </Modal>
+  );
+}
+
+function OfSection({ section }: { section: Section }) {
+  const context = useActionContext();
+  const some = ACTIONS.filter(action => action.section === section && action.keys);
+  if (some.length === 0) return null;
+  return (
+    <section className="mb-5 break-inside-avoid">
+      <h3 className="mb-1.5 font-medium text-faint text-xs">{texts.actions.sections[section]}</h3>
+      <dl className="flex flex-col gap-1.5 text-sm">
+        {some.map(action => (
+          <div key={action.id} className="flex items-center justify-between gap-4">
+            <dt>{titleOf(action, context)}</dt>
+            <dd className="flex items-center gap-1.5">
+              {action.keys?.map((keys, index) => (
+                <Fragment key={keys}>
+                  {index > 0 && <span className="text-faint text-xs">{texts.shortcuts.or}</span>}
+                  <Keys keys={keys} />
+                </Fragment>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }
 
@@ -51,7 +58,7 @@ export function Shortcuts({ onClose }: { onClose: () => void }) {
 function Writing() {
   const enterSends = usePreferences(state => state.enterSends);
   return (
-    <section>
+    <section className="mb-5 break-inside-avoid">
       <h3 className="mb-1.5 font-medium text-faint text-xs">{texts.shortcuts.writing}</h3>
       <dl className="flex flex-col gap-1.5 text-sm">
         {keysShown(enterSends).map(([what, keys]) => (

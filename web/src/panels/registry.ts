@@ -19,6 +19,8 @@ export interface PanelEntry {
   load: () => Promise<{ default: ComponentType<PanelProps> }>;
   /** A number on the tab, where there is something to count. Cheap: it is asked after every event. */
   count?: (state: OpenChat) => number;
+  /** What is counted is a warning. */
+  warns?: boolean;
   /** The same where the chat's feed does not tell it. */
   useCount?: (chatId: string) => number;
   /** Whether the chat has such a panel; without it, every chat has. */
@@ -36,6 +38,7 @@ export const PANELS: readonly PanelEntry[] = [
     icon: FileDiff,
     load: () => import("./changes/Panel"),
     count: state => state.collisions.length,
+    warns: true,
   },
   {
     id: "agents",

@@ -70,7 +70,7 @@ export function ModelForm({ config, onClose }: { config: ModelConfigShown | null
           maxLength={200}
           required
         />
-        <div className="grid grid-cols-2 gap-4">
+        <div className="grid grid-cols-2 items-end gap-4">
           <TextField label={t.contextLimit} type="number" min={1} value={limit} onValue={setLimit} />
           <TextField label={t.maxOutput} type="number" min={1} value={output} onValue={setOutput} />
         </div>

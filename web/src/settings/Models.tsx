@@ -194,7 +194,7 @@ function Trial({ name }: { name: string }) {
     <div className="flex items-center gap-2">
       {trial.data && (
         <span role="status" className={trial.data.ok ? "text-good text-xs" : "max-w-72 text-bad text-xs"}>
-          {trial.data.message}
+          {trial.data.ok ? t.answered(trial.data.message) : trial.data.message}
         </span>
       )}
       <Button small icon={Zap} busy={trial.isPending} onClick={() => trial.mutate(undefined)}>

@@ -47,7 +47,7 @@ export default function SettingsPage() {
           aria-label={texts.settings.title}
           className="shrink-0 overflow-x-auto border-b p-2 md:w-56 md:border-r md:border-b-0"
         >
-          <ul className="flex gap-0.5 md:flex-col">
+          <ul className="flex w-max gap-0.5 pr-2 md:w-auto md:flex-col md:pr-0">
             {offered.map(one => (
               <li key={one.id}>
                 <Link

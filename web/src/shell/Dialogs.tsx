@@ -53,8 +53,11 @@ function Confirm({ dialog }: { dialog: Extract<Dialog, { kind: "confirm" }> }) {
     <Modal title={dialog.confirm} onClose={close}>
       <p className="mb-4 break-words text-sm">{dialog.text}</p>
       <div className="flex justify-end gap-2">
-        <Button onClick={close}>{texts.common.cancel}</Button>
-        <Button weight="danger" data-first onClick={() => void thenClose(dialog.run)}>
+        {/* Enter, pressed once too often, does no harm. */}
+        <Button data-first onClick={close}>
+          {texts.common.cancel}
+        </Button>
+        <Button weight="danger" onClick={() => void thenClose(dialog.run)}>
           {dialog.confirm}
         </Button>
       </div>

@@ -127,7 +127,14 @@ function Tab({ chatId, panel, chosen }: { chatId: string; panel: PanelEntry; cho
     >
       {panel.title}
       {count > 0 && (
-        <span className="tabular rounded-full bg-accent-soft px-1.5 text-accent-text text-xs">{count}</span>
+        <span
+          className={clsx(
+            "tabular rounded-full px-1.5 text-xs",
+            panel.warns ? "bg-warn-soft text-warn" : "bg-accent-soft text-accent-text",
+          )}
+        >
+          {count}
+        </span>
       )}
     </button>
   );

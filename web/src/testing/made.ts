@@ -1,6 +1,6 @@
 // Chats, messages and the like for tests: complete, with what a test cares for on top.
 
-import type { Chat, Message, Usage } from "@/api/schema";
+import type { Action, Chat, Message, Usage } from "@/api/schema";
 import type { FeedEvent } from "@/feed/events";
 
 export const USAGE: Usage = {
@@ -96,3 +96,10 @@ export function partEvent(
     },
   };
 }
+
+/** What a sub-agent asks, as its parent's chat tells it. */
+export const CHILD_ASKS: Action = {
+  calls: [
+    { call_id: "a", kind: "question", name: "ask_user", input: {}, deadline_at: null, chat_id: "child" },
+  ],
+};

@@ -6,7 +6,7 @@ export const composer = {
   label: "Message",
   placeholder: "Ask the agent to do something",
   placeholderChat: "Write a message, or / for a command",
-  placeholderBusy: "Write a message; it waits until the agent is done",
+  placeholderBusy: "A message for when it is done",
   send: "Send",
   queue: "Queue",
   stop: "Stop",

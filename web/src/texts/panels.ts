@@ -25,6 +25,7 @@ export const panels = {
     interrupted: "interrupted",
     running: "running",
     pending: "waiting",
+    waiting: "waits for you",
   } as Record<string, string>,
   trace: {
     label: "Spans of this chat",

@@ -60,6 +60,7 @@ export const settings = {
     fromFile: "from the configuration file",
     fromFileHint: "This is in the configuration file or the environment; change it there.",
     test: "Test",
+    answered: (text: string) => `It answered: ${text}`,
     testing: "Asking the model…",
     empty: "None yet: the built-in demo model answers.",
     deleteSure: (name: string) => `Remove ${name}?`,

@@ -109,6 +109,7 @@ export const tools = {
     sendBack: "Send back",
     clientTool: (name: string) => `${name} waits for a program`,
     clientToolHint: "The program that offers this tool answers it; nothing is to be done here.",
-    fromAgent: "A sub-agent asks:",
+    someAgent: "A sub-agent",
+    fromAgent: (name: string) => `${name} asks:`,
   },
 } as const;

@@ -38,8 +38,8 @@ function OneFile({ file }: { file: DiffFile }) {
     <div className="overflow-hidden rounded-md border bg-canvas">
       <div className="flex items-center gap-2 border-b bg-sunken px-2 py-1 text-xs">
         <PathLink path={file.path} changed className="min-w-0 font-mono" />
-        <span className="tabular shrink-0 text-good">+{file.added}</span>
-        <span className="tabular shrink-0 text-bad">−{file.removed}</span>
+        {file.added > 0 && <span className="tabular shrink-0 text-good">+{file.added}</span>}
+        {file.removed > 0 && <span className="tabular shrink-0 text-bad">−{file.removed}</span>}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <div tabIndex={0} className="max-h-96 overflow-auto py-1 font-mono text-xs leading-5">
@@ -69,7 +69,8 @@ function Line({ line }: { line: DiffLine | null }) {
       <span aria-hidden className="tabular w-10 shrink-0 select-none pr-2 text-right text-faint">
         {line.new ?? line.old ?? ""}
       </span>
-      <span className="whitespace-pre pr-3">{SIGN[line.kind] + line.text}</span>
+      <span className="w-4 shrink-0 whitespace-pre text-faint">{SIGN[line.kind]}</span>
+      <span className="whitespace-pre pr-3">{line.text}</span>
     </div>
   );
 }

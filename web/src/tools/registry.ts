@@ -3,6 +3,7 @@
 
 import {
   Bot,
+  CircleStop,
   Eye,
   FileMinus,
   FilePen,
@@ -24,7 +25,6 @@ import {
   Search as SearchIcon,
   Shrink,
   Sparkles,
-  Square,
   SquareTerminal,
   Workflow as WorkflowIcon,
   Wrench,
@@ -70,7 +70,7 @@ const RENDERERS: Record<string, Renderer> = {
   list_agents: { icon: ListTree, Body: AgentsTold },
   read_agent: { icon: Eye, Body: AgentsTold },
   message_agent: { icon: MessageSquare, Body: AgentsTold },
-  stop_agent: { icon: Square, Body: AgentsTold },
+  stop_agent: { icon: CircleStop, Body: AgentsTold },
   subagent_status: { icon: Bot, Body: AgentsTold },
   subagent_result: { icon: Bot, Body: AgentsTold },
   run_workflow: { icon: WorkflowIcon, Body: Workflow },

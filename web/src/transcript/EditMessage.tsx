@@ -30,7 +30,7 @@ export function EditMessage({ message, onDone }: { message: Message; onDone: () 
   };
   return (
     <form
-      className="flex w-full flex-col gap-2 rounded-xl border border-accent bg-raised p-2"
+      className="mb-3 flex w-full flex-col gap-2 rounded-xl border border-accent bg-raised p-2"
       onSubmit={event => {
         event.preventDefault();
         void save();

@@ -32,7 +32,8 @@ export function LiveLine() {
           ) : (
             <LoaderCircle aria-hidden className="size-4 shrink-0 animate-spin" />
           )}
-          <span className="truncate">{live.text}</span>
+          {/* On a phone a reason may take two lines of the same room. */}
+          <span className="line-clamp-2 max-sm:text-xs max-sm:leading-3.5 sm:line-clamp-1">{live.text}</span>
         </p>
       )}
       <Speed />

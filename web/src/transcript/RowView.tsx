@@ -54,7 +54,7 @@ function UserRow({ chatId, row }: Omit<Props, "marked">) {
   if (editing && message) return <EditMessage message={message} onDone={() => setEditing(false)} />;
   return (
     <div className="flex flex-col items-end">
-      <div className="min-w-0 max-w-[85%] rounded-2xl rounded-br-md bg-sunken px-4 py-2">
+      <div className="min-w-0 max-w-[85%] rounded-2xl rounded-br-md bg-sunken px-4 py-2 dark:bg-raised">
         {files.length > 0 && <FileGrid files={files} />}
         {parts.map((part, index) =>
           part.type === "notice" ? (

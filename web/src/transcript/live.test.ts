@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Chat } from "@/api/schema";
 import type { OpenChat } from "@/feed/chats";
 import { EMPTY, type LivePart } from "@/feed/state";
-import { chatWith, messageWith } from "@/testing/made";
+import { CHILD_ASKS, chatWith, messageWith } from "@/testing/made";
 import { hintOf } from "./FailureCard";
 import { liveOf } from "./live";
 import { toggled } from "./pins";
@@ -37,6 +37,7 @@ const asking = (kind: "approval" | "question" | "plan" | "uncertain" | "client_t
 describe("what happens now", () => {
   it.each([
     ["nothing when it rests", open({ status: "idle" }), undefined],
+    ["what a sub-agent asks", open({ status: "idle", action: CHILD_ASKS }), "Waiting for your answer"],
     ["nothing when it failed: the card says it", open({ status: "error" }), undefined],
     ["queued for capacity", open({ status: "running", waiting: "capacity" }), /^Queued/],
     ["connecting", open({ status: "running" }), /^Connecting to the model/],

@@ -1,6 +1,7 @@
 // What happens at this moment, in words. Pure: the moment is passed in.
 
 import type { OpenChat } from "@/feed/chats";
+import { needsYou } from "@/feed/state";
 import { texts } from "@/texts";
 
 const t = texts.transcript.live;
@@ -14,7 +15,9 @@ export function liveOf(state: OpenChat, now: number): Live {
   if (link === "reconnecting") return { kind: "reconnecting", text: t.reconnecting };
   if (chat === null) return { kind: "rest" };
   if (chat.status === "interrupting") return { kind: "stopping", text: t.stopping };
-  if (chat.status === "requires_action") return { kind: "waiting", text: t.needsYou(waitsFor(state)) };
+  // A sub-agent may ask while its parent goes on.
+  if (chat.status === "requires_action" || (needsYou(chat) && preview === null))
+    return { kind: "waiting", text: t.needsYou(waitsFor(state)) };
   if (chat.status === "idle" && chat.waiting === "held") return { kind: "waiting", text: t.held };
   if (chat.status !== "running") return { kind: "rest" };
   if (chat.waiting === "capacity") return { kind: "waiting", text: t.capacity };

@@ -4,7 +4,7 @@
 import clsx from "clsx";
 import { Check, type LucideIcon } from "lucide-react";
 import { DropdownMenu } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useCallback, useState } from "react";
 import { Keys } from "./Keys";
 
 export function Menu({
@@ -16,10 +16,15 @@ export function Menu({
   children: ReactNode;
   align?: "start" | "end";
 }) {
+  // Inside of the dialog or drawer that the button stands in: what is outside of one is covered, and hears nothing.
+  const [inside, setInside] = useState<HTMLElement | null>(null);
+  const find = useCallback((button: HTMLElement | null) => setInside(button?.closest("dialog") ?? null), []);
   return (
     <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      <DropdownMenu.Trigger ref={find} asChild>
+        {trigger}
+      </DropdownMenu.Trigger>
+      <DropdownMenu.Portal container={inside}>
         <DropdownMenu.Content
           align={align}
           sideOffset={4}

@@ -21,6 +21,13 @@ describe("a note in the corner", () => {
     expect(shown()).toEqual(["Harbour needs you"]);
   });
 
+  it("is replaced by the next about the same chat", () => {
+    toast("Garden is done", "good", { action, about: "a" });
+    toast("Harbour is done", "good", { action, about: "b" });
+    toast("Garden needs you", "attention", { action, about: "a" });
+    expect(shown()).toEqual(["Harbour is done", "Garden needs you"]);
+  });
+
   it("is answered by looking at the chat it speaks of", () => {
     toast("Garden needs you", "attention", { action, about: "a" });
     toast("Harbour needs you", "attention", { action, about: "b" });

@@ -47,6 +47,8 @@ export function toast(
 ): void {
   toasts += 1;
   const id = toasts;
+  // Of one chat the newest is said: what it needed before may be done.
+  if (more.about !== undefined) dismissAbout(more.about);
   useView.setState(view => ({ toasts: [...view.toasts.slice(-3), { id, kind, text, ...more }] }));
   // What asks for something stays until it is answered.
   if (kind === "good" || more.action === undefined) setTimeout(() => dismiss(id), SHOWN_MS);

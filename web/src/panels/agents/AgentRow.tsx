@@ -10,12 +10,12 @@ import {
   CircleAlert,
   CircleCheck,
   CircleHelp,
+  CircleStop,
   Clock,
   LoaderCircle,
   type LucideIcon,
   RotateCcw,
   Send,
-  Square,
 } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { textOf } from "@/api/problem";
@@ -206,7 +206,7 @@ function Commands({ agent }: { agent: Chat }) {
           <Button
             small
             weight="danger"
-            icon={Square}
+            icon={CircleStop}
             disabled={doing}
             onClick={() => void perform(() => stopAgent(agent))}
           >

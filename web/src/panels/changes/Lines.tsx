@@ -72,7 +72,7 @@ function LineNumber({
       aria-pressed={chosen}
       onClick={event => onComment(event.shiftKey)}
       className={clsx(
-        "tabular w-11 shrink-0 select-none self-stretch pr-2 text-right text-faint hover:bg-chosen hover:text-text",
+        "tabular flex w-11 shrink-0 select-none justify-end self-stretch pr-2 text-faint hover:bg-chosen hover:text-text",
         chosen && "bg-accent-soft text-accent-text",
       )}
     >
@@ -84,8 +84,8 @@ function LineNumber({
 function Text({ line, other }: { line: Line; other: Line | null }) {
   const range = other === null || line.kind === "same" ? null : differing(line.text, other.text);
   return (
-    <code className="min-w-0 flex-1 whitespace-pre-wrap pr-2 [overflow-wrap:anywhere]">
-      <span aria-hidden className="inline-block w-4 select-none text-faint">
+    <code className="min-w-0 flex-1 whitespace-pre-wrap pr-2 pl-4 [overflow-wrap:anywhere]">
+      <span aria-hidden className="-ml-4 inline-block w-4 select-none text-faint">
         {SIGN[line.kind]}
       </span>
       {line.kind !== "same" && <span className="sr-only">{`${t.lineKinds[line.kind]}: `}</span>}

@@ -55,7 +55,7 @@ function Workspace({ chatId, workspaceId }: { chatId: string; workspaceId: strin
   const removed = files.reduce((sum, file) => sum + file.removed, 0);
   return (
     <div className="flex h-full flex-col">
-      <div className="tabular flex h-10 shrink-0 items-center gap-2 border-line border-b pr-2 pl-3 text-xs">
+      <div className="tabular flex h-10 shrink-0 items-center gap-2 pr-2 pl-3 text-xs">
         <span className="font-medium">{t.files(files.length)}</span>
         {files.length > 0 && (
           <span>

@@ -16,6 +16,7 @@ import { CacheBar, percent, segmentsText } from "./CacheBar";
 import { cacheOf } from "./cache";
 import { ICONS } from "./looks";
 import { missOf, type Since, since } from "./since";
+import { useAsked } from "./useAsked";
 
 const t = texts.panels.trace;
 
@@ -91,6 +92,7 @@ export function Details({ chatId, span: known, spans, onClose }: Props) {
 
 function Facts({ span }: { span: Span }) {
   const { usage } = span;
+  const goesOn = useAsked().has(span.id) ? texts.panels.outcomes.waiting : texts.panels.outcomes.running;
   const share = cacheOf(usage);
   const tried = attemptsOf(span.input);
   return (
@@ -98,9 +100,7 @@ function Facts({ span }: { span: Span }) {
       {span.started_at && <Fact title={t.started}>{moment(span.started_at)}</Fact>}
       {span.duration_ms !== null && <Fact title={t.lasted}>{duration(span.duration_ms)}</Fact>}
       <Fact title={t.outcome}>
-        {span.outcome === null
-          ? texts.panels.outcomes.running
-          : (texts.panels.outcomes[span.outcome] ?? span.outcome)}
+        {span.outcome === null ? goesOn : (texts.panels.outcomes[span.outcome] ?? span.outcome)}
       </Fact>
       {tried && (
         <Fact title={t.attempts}>
@@ -112,7 +112,7 @@ function Facts({ span }: { span: Span }) {
         <Fact title={t.usage}>
           {t.used(tokens(usage.input), tokens(usage.output))}
           {usage.reasoning > 0 && `, ${t.reasoning(tokens(usage.reasoning))}`}
-          {usage.tokens_per_second !== null && `, ${t.speed(usage.tokens_per_second.toFixed(0))}`}
+          {usage.tokens_per_second !== null && `, ${t.speed(tokens(Math.round(usage.tokens_per_second)))}`}
         </Fact>
       )}
       {usage && usage.total > 0 && (

@@ -20,6 +20,7 @@ import { EVERYTHING, type Filter, type Folds, grouped, isFiltering, type Row, ro
 import { heightOf, SpanRow, TurnRow } from "./Rows";
 import { ALL, moved, type Shown, zoomed } from "./scale";
 import { Toolbar } from "./Toolbar";
+import { useAsked } from "./useAsked";
 
 const t = texts.panels.trace;
 
@@ -30,7 +31,8 @@ export default function TracePanel({ chatId }: PanelProps) {
   const [folds, setFolds] = useState<Folds>(new Map());
   const [shown, setShown] = useState<Shown>(ALL);
   const [chosen, setChosen] = useState<string | null>(null);
-  const groups = useMemo(() => grouped(spans), [spans]);
+  const asked = useAsked();
+  const groups = useMemo(() => grouped(spans, asked), [spans, asked]);
   const rows = useMemo(() => rowsOf(groups, folds, filter), [groups, folds, filter]);
   const known = useMemo(() => new Set(spans.map(span => span.kind)), [spans]);
   const goesOn = useMemo(
@@ -162,7 +164,8 @@ function Waterfall({ rows, shown, onShown, chosen, onChoose, onFold, onEnd, goes
               className={clsx(
                 "absolute inset-x-0 top-0 cursor-pointer outline-none",
                 chosen === row.key ? "bg-chosen" : "hover:bg-hover",
-                row.kind === "turn" && "border-line border-t bg-sunken",
+                row.kind === "turn" && "bg-sunken",
+                row.kind === "turn" && item.index > 0 && "border-line border-t",
                 active === row.key &&
                   "group-focus-visible/tree:outline-2 group-focus-visible/tree:outline-focus group-focus-visible/tree:-outline-offset-2",
               )}

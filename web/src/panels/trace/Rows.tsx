@@ -1,7 +1,7 @@
 // The rows of the waterfall: a turn with its totals and ruler, a span with its bar.
 
 import clsx from "clsx";
-import { ChevronRight, CircleAlert } from "lucide-react";
+import { ChevronRight, CircleAlert, Hourglass } from "lucide-react";
 import { memo } from "react";
 import { texts } from "@/texts";
 import { duration, money, tokens } from "@/ui/format";
@@ -9,7 +9,7 @@ import { CacheBar } from "./CacheBar";
 import { cacheOf } from "./cache";
 import { type Extent, isFailed, lasted, looksAt, type Row } from "./layout";
 import { barOf, ICONS, TEXT } from "./looks";
-import { placed, type Shown, ticks } from "./scale";
+import { drawn, placed, type Shown, ticks } from "./scale";
 
 const t = texts.panels.trace;
 
@@ -17,7 +17,9 @@ const COLUMNS = "grid-cols-[minmax(10.5rem,42%)_minmax(0,1fr)]";
 const TURN_PX = 48;
 const RULER_PX = 18;
 const SPAN_PX = 28;
-const TICKS = 4;
+const TICKS = 3;
+/** In percent: further to the right a number would be cut. */
+const READABLE_TO = 80;
 
 export function heightOf(row: Row): number {
   if (row.kind === "span") return SPAN_PX;
@@ -35,6 +37,7 @@ export const TurnRow = memo(function TurnRow({ row, shown, now }: Props<"turn">)
   const { span, totals, extent } = group;
   const asked = typeof span?.input === "string" ? span.input : "";
   const kind = span === null ? "" : (t.turnKinds[span.name] ?? span.name);
+  const whole = drawn(group, now);
   return (
     <>
       <span className="flex h-12 min-w-0 items-start gap-1.5 pt-1.5 pr-3 pl-2">
@@ -43,7 +46,7 @@ export const TurnRow = memo(function TurnRow({ row, shown, now }: Props<"turn">)
           <span className="flex min-w-0 items-baseline gap-2">
             <span className="shrink-0 font-medium text-sm">{t.turn(group.turn)}</span>
             <span className="min-w-0 flex-1 truncate text-soft text-xs">{asked || kind}</span>
-            {extent && <Lasted extent={extent} now={now} />}
+            {extent && <Lasted extent={extent} now={now} waits={group.waitsSince !== null} />}
           </span>
           <span className="tabular flex gap-2.5 truncate text-faint text-xs">
             <span>{t.spans(totals.spans)}</span>
@@ -53,17 +56,17 @@ export const TurnRow = memo(function TurnRow({ row, shown, now }: Props<"turn">)
           </span>
         </span>
       </span>
-      {open && extent && (
+      {open && whole && (
         <span aria-hidden className={clsx("grid h-[18px] border-line border-t", COLUMNS)}>
           <span />
           <span className="tabular relative mr-3 overflow-hidden text-[0.6875rem] text-faint leading-[18px]">
-            {ticks(lasted(extent, now), shown, TICKS).map(tick => (
+            {ticks(lasted(whole, now), shown, TICKS).map(tick => (
               <span
                 key={tick.milliseconds}
-                className="absolute border-line border-l pl-1"
+                className="absolute whitespace-nowrap border-line border-l pl-1"
                 style={{ left: `${tick.left}%` }}
               >
-                {duration(tick.milliseconds)}
+                {tick.left < READABLE_TO && duration(tick.milliseconds)}
               </span>
             ))}
           </span>
@@ -75,10 +78,11 @@ export const TurnRow = memo(function TurnRow({ row, shown, now }: Props<"turn">)
 
 export const SpanRow = memo(function SpanRow({ row, shown, now }: Props<"span">) {
   const { node, group, depth, open } = row;
-  const { span, extent } = node;
+  const { span, extent, waits } = node;
   const Icon = ICONS[span.kind];
   const share = span.kind === "step" || span.kind === "compaction" ? cacheOf(span.usage) : null;
-  const place = extent && group.extent ? placed(extent, group.extent, shown, now) : null;
+  const whole = drawn(group, now);
+  const place = extent && whole ? placed(extent, whole, shown, now) : null;
   return (
     <span className={clsx("grid h-7 items-center", COLUMNS)}>
       <span className="flex min-w-0 items-center gap-1.5 pr-2" style={{ paddingLeft: 8 + depth * 12 }}>
@@ -94,13 +98,17 @@ export const SpanRow = memo(function SpanRow({ row, shown, now }: Props<"span">)
             className="size-3.5 shrink-0 text-bad"
           />
         )}
+        {waits && span.kind !== "step" && (
+          <Hourglass aria-label={texts.panels.outcomes.waiting} className="size-3.5 shrink-0 text-warn" />
+        )}
         {share && <CacheBar share={share} className="w-8" />}
-        {extent && <Lasted extent={extent} now={now} />}
+        {/* How long it waits is said once, at the turn. */}
+        {extent && !waits && <Lasted extent={extent} now={now} />}
       </span>
       <span aria-hidden className="relative mr-3 h-full overflow-hidden border-line/60 border-l">
         {place && (
           <span
-            className={clsx("absolute top-2 h-3 min-w-[3px] rounded-[3px]", barOf(span))}
+            className={clsx("absolute top-2 h-3 min-w-[3px] rounded-[3px]", barOf(span, waits))}
             style={{ left: `min(${place.left}%, 100% - 3px)`, width: `${place.width}%` }}
           />
         )}
@@ -124,10 +132,11 @@ function Fold({ open }: { open: boolean | null }) {
   );
 }
 
-export function Lasted({ extent, now }: { extent: Extent; now: number }) {
+/** A wait for a person is not slow. */
+export function Lasted({ extent, now, waits = false }: { extent: Extent; now: number; waits?: boolean }) {
   const milliseconds = lasted(extent, now);
   return (
-    <span className={clsx("tabular shrink-0 text-xs", TEXT[looksAt(milliseconds)])}>
+    <span className={clsx("tabular shrink-0 text-xs", waits ? "text-warn" : TEXT[looksAt(milliseconds)])}>
       {duration(milliseconds)}
     </span>
   );

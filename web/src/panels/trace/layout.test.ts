@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Span } from "@/api/schema";
 import { at, span, turn } from "@/panels/spans.sample";
 import { EVERYTHING, type Folds, grouped, lasted, looksAt, type Row, rowsOf } from "./layout";
 
@@ -24,6 +25,40 @@ test("a step lasts until its tools are done, and goes on while one of them does"
   const going = grouped(turn(1, 0, null))[0]?.nodes[0]?.extent;
   expect(going?.end).toBeNull();
   expect(going && lasted(going, Date.parse(at(9)))).toBe(9000);
+});
+
+/** A turn whose tool call waits for a person since the third second. */
+function asking(more: readonly Span[] = []): Span[] {
+  const [own, step, model, call] = turn(1).map(one =>
+    one.kind === "turn"
+      ? { ...one, finished_at: null }
+      : one.kind === "tool_call"
+        ? { ...one, started_at: null, finished_at: null, outcome: null }
+        : { ...one, finished_at: at(3) },
+  ) as [Span, Span, Span, Span];
+  return [own, step, model, call, ...more];
+}
+
+test("a call that a person is asked about waits since the model asked for it", () => {
+  const [group] = grouped(asking(), new Set(["call-1"]));
+  expect(group?.waitsSince).toBe(Date.parse(at(3)));
+  const [step] = group?.nodes ?? [];
+  expect(step?.waits).toBe(true);
+  expect(step?.extent).toEqual({ start: Date.parse(at(0)), end: null });
+  expect(step?.children.map(node => [node.span.id, node.waits])).toEqual([
+    ["model-1-1", false],
+    ["call-1", true],
+  ]);
+  expect(step?.children[1]?.extent).toEqual({ start: Date.parse(at(3)), end: null });
+  // Answered, or never asked: nothing waits.
+  expect(grouped(asking())[0]?.waitsSince).toBeNull();
+});
+
+test("a turn does not rest while anything in it goes on", () => {
+  const running = { ...(turn(1, 0, null)[3] as Span), id: "call-2" };
+  expect(grouped(asking([running]), new Set(["call-1"]))[0]?.waitsSince).toBeNull();
+  const ended = { ...running, finished_at: at(7), outcome: "succeeded" };
+  expect(grouped(asking([ended]), new Set(["call-1"]))[0]?.waitsSince).toBe(Date.parse(at(7)));
 });
 
 test("a turn whose own span is not known lasts as long as what is in it", () => {

@@ -14,6 +14,8 @@ export interface Node {
   span: Span;
   /** With everything inside: a step lasts until its tool calls are done. */
   extent: Extent | null;
+  /** A person is asked, about it or about something inside. */
+  waits: boolean;
   children: readonly Node[];
 }
 
@@ -30,21 +32,31 @@ export interface Group {
   /** The turn's own span; null where only spans inside of it are known. */
   span: Span | null;
   extent: Extent | null;
+  /** Since when nothing happens but that a person is waited for. */
+  waitsSince: number | null;
   /** All of them, in no order. */
   spans: readonly Span[];
   nodes: readonly Node[];
   totals: Totals;
 }
 
+/** The ids of spans that a person is asked about. */
+export type Asked = ReadonlySet<string>;
+const NOBODY: Asked = new Set();
+
 /** The turns, the newest first. */
-export function grouped(spans: Iterable<Span>): Group[] {
+export function grouped(spans: Iterable<Span>, asked: Asked = NOBODY): Group[] {
   const turns = new Map<number, Span[]>();
   for (const span of spans) {
     const known = turns.get(span.turn);
     if (known === undefined) turns.set(span.turn, [span]);
     else known.push(span);
   }
-  return [...turns].sort(([one], [other]) => other - one).map(([turn, inside]) => groupOf(turn, inside));
+  return [...turns]
+    .sort(([one], [other]) => other - one)
+    .map(([turn, inside]) =>
+      inside.some(span => asked.has(span.id)) ? layOut(turn, inside, asked) : groupOf(turn, inside),
+    );
 }
 
 /** Turns that did not change are not laid out anew: of many thousand spans mostly one has moved. */
@@ -56,21 +68,36 @@ function groupOf(turn: number, inside: readonly Span[]): Group {
   if (before?.spans.length === inside.length && before.spans.every((one, index) => one === inside[index])) {
     return before;
   }
-  const group = layOut(turn, inside);
+  const group = layOut(turn, inside, NOBODY);
   if (first !== undefined) laidOut.set(first, group);
   return group;
 }
 
-function layOut(turn: number, inside: readonly Span[]): Group {
+function layOut(turn: number, inside: readonly Span[], asked: Asked): Group {
   const own = inside.find(span => span.kind === "turn") ?? null;
   const others = inside.filter(span => span !== own);
-  const nodes = treeOf(others);
+  const nodes = treeOf(others, asked);
   const found = joined(nodes.map(node => node.extent));
   const extent = own === null ? found : (extentOf(own) ?? found);
-  return { turn, span: own, extent, spans: inside, nodes, totals: totalsOf(inside) };
+  const waitsSince = restsSince(nodes);
+  return { turn, span: own, extent, waitsSince, spans: inside, nodes, totals: totalsOf(inside) };
 }
 
-function treeOf(spans: readonly Span[]): Node[] {
+/** When the last of them ended, if all that goes on is that a person is asked. */
+function restsSince(nodes: readonly Node[]): number | null {
+  const leaves = nodes.flatMap(leavesOf);
+  if (!leaves.some(node => node.waits)) return null;
+  const moments = leaves.flatMap(({ extent, waits }) =>
+    extent === null ? [] : waits ? extent.start : [extent.end],
+  );
+  const known = moments.filter(moment => moment !== null);
+  return known.length < moments.length ? null : Math.max(...known);
+}
+
+const leavesOf = (node: Node): readonly Node[] =>
+  node.children.length === 0 ? [node] : node.children.flatMap(leavesOf);
+
+function treeOf(spans: readonly Span[], asked: Asked): Node[] {
   const known = new Set(spans.map(span => span.id));
   const inside = new Map<string, Span[]>();
   const roots: Span[] = [];
@@ -79,12 +106,25 @@ function treeOf(spans: readonly Span[]): Node[] {
     else if (!inside.has(span.parent_id)) inside.set(span.parent_id, [span]);
     else inside.get(span.parent_id)?.push(span);
   }
-  const nodeOf = (span: Span): Node => {
-    const children = (inside.get(span.id) ?? []).sort(byStart).map(nodeOf);
+  const nodeOf = (span: Span, parent: Span | null): Node => {
+    const children = (inside.get(span.id) ?? []).sort(byStart).map(child => nodeOf(child, span));
     const parts = span.kind === "step" ? children.map(child => child.extent) : [];
-    return { span, children, extent: joined([extentOf(span), ...parts]) };
+    const isAsked = asked.has(span.id) && span.outcome === null;
+    const own = extentOf(span) ?? (isAsked ? after(parent) : null);
+    return {
+      span,
+      children,
+      extent: joined([own, ...parts]),
+      waits: isAsked || children.some(child => child.waits),
+    };
   };
-  return roots.sort(byStart).map(nodeOf);
+  return roots.sort(byStart).map(span => nodeOf(span, null));
+}
+
+/** What has not begun waits since the model has asked for it. */
+function after(step: Span | null): Extent | null {
+  const since = step?.finished_at ?? step?.started_at;
+  return since ? { start: Date.parse(since), end: null } : null;
 }
 
 function byStart(one: Span, other: Span): number {

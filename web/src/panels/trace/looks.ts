@@ -33,7 +33,8 @@ const BARS: Record<Span["kind"], string> = {
   check: "bg-good",
 };
 
-export function barOf(span: Span): string {
+export function barOf(span: Span, waits: boolean): string {
+  if (waits && span.kind !== "step") return "border border-warn border-dashed bg-warn-soft";
   if (isFailed(span) && span.kind !== "step") return "bg-bad";
   return span.finished_at === null ? `${BARS[span.kind]} animate-pulse` : BARS[span.kind];
 }

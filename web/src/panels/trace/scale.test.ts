@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ALL, isAll, moved, placed, ticks, zoomed } from "./scale";
+import { ALL, drawn, isAll, moved, placed, ticks, zoomed } from "./scale";
 
 const whole = { start: 1000, end: 11_000 };
 
@@ -33,6 +33,15 @@ test("what is outside of what is shown has no place, and what reaches out is cut
   expect(placed({ start: 1000, end: 8500 }, whole, shown, 0)).toEqual({ left: 0, width: 50 });
 });
 
+test("however long a person is waited for, what was done keeps its room", () => {
+  const extent = { start: 1000, end: null };
+  const rests = { extent, waitsSince: 4000 };
+  expect(drawn(rests, 4500)).toEqual({ start: 1000, end: 4500 });
+  expect(drawn(rests, 4_000_000)).toEqual({ start: 1000, end: 5000 });
+  expect(drawn({ extent, waitsSince: null }, 4_000_000)).toBe(extent);
+  expect(drawn({ extent: null, waitsSince: null }, 0)).toBeNull();
+});
+
 test("a turn without any duration draws", () => {
   const place = placed({ start: 5, end: 5 }, { start: 5, end: 5 }, ALL, 5);
   expect(place).toEqual({ left: 0, width: 0 });
@@ -41,5 +50,8 @@ test("a turn without any duration draws", () => {
 test("ticks are round and within what is shown", () => {
   expect(ticks(10_000, ALL, 5).map(tick => tick.milliseconds)).toEqual([0, 2000, 4000, 6000, 8000]);
   expect(ticks(10_000, { from: 0.5, to: 0.6 }, 4).map(tick => tick.milliseconds)).toEqual([5000, 5500]);
+  expect(ticks(368_000, ALL, 3).map(tick => tick.milliseconds)).toEqual([0, 300_000]);
+  expect(ticks(100_000, ALL, 4).map(tick => tick.milliseconds)).toEqual([0, 30_000, 60_000, 90_000]);
+  expect(ticks(20 * 3_600_000, ALL, 4).map(tick => tick.milliseconds / 3_600_000)).toEqual([0, 5, 10, 15]);
   expect(ticks(0, ALL, 5)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 // Which part of a turn's time is shown, and where a span stands in it. Everything is a share of the turn, so
 // that one zoom holds for turns of any length. Pure.
 
-import type { Extent } from "./layout";
+import type { Extent, Group } from "./layout";
 
 /** From 0 to 1. */
 export interface Shown {
@@ -35,6 +35,22 @@ export function isAll(shown: Shown): boolean {
   return shown.to - shown.from > 1 - 1e-9;
 }
 
+/** Waiting for a person takes at most this share of the room: what was done stays in sight. */
+const WAITING_SHARE = 0.25;
+
+/** The time that is drawn of a turn. */
+export function drawn(
+  { extent, waitsSince }: Pick<Group, "extent" | "waitsSince">,
+  now: number,
+): Extent | null {
+  if (extent === null || waitsSince === null) return extent;
+  const worked = Math.max(1, waitsSince - extent.start);
+  return {
+    start: extent.start,
+    end: Math.min(now, waitsSince + (worked * WAITING_SHARE) / (1 - WAITING_SHARE)),
+  };
+}
+
 export interface Place {
   /** In percent of the room. */
   left: number;
@@ -59,7 +75,13 @@ export interface Tick {
   milliseconds: number;
 }
 
-const ROUND = [1, 2, 5];
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+/** Past a second time is told in sixties: steps that are round there, then hours. */
+const ROUND_STEPS = [
+  ...[1, 2, 5, 10, 15, 30].map(count => count * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map(count => count * MINUTE),
+];
 
 /** At most `most` round moments since the turn began, within what is shown. */
 export function ticks(lastedMs: number, shown: Shown, most: number): Tick[] {
@@ -74,7 +96,14 @@ export function ticks(lastedMs: number, shown: Shown, most: number): Tick[] {
 }
 
 function roundStep(least: number): number {
+  if (least > SECOND / 2) {
+    const found = ROUND_STEPS.find(step => step >= least);
+    return found ?? 60 * MINUTE * decimalStep(least / (60 * MINUTE));
+  }
+  return decimalStep(least);
+}
+
+function decimalStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
-  const factor = ROUND.find(one => one * power >= least);
-  return factor === undefined ? 10 * power : factor * power;
+  return ([1, 2, 5].find(one => one * power >= least) ?? 10) * power;
 }

@@ -2,7 +2,7 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import clsx from "clsx";
-import { ArrowLeft, ChevronDown, RotateCcw, Square } from "lucide-react";
+import { ArrowLeft, ChevronDown, CircleStop, RotateCcw } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { call, newKey } from "@/api/client";
 import { textOf } from "@/api/problem";
@@ -83,7 +83,7 @@ function Commands({ run }: { run: RunData }) {
     });
   if (!isOver(run.status)) {
     return (
-      <Button small weight="danger" icon={Square} busy={doing} onClick={() => void cancel()}>
+      <Button small weight="danger" icon={CircleStop} busy={doing} onClick={() => void cancel()}>
         {t.cancel}
       </Button>
     );

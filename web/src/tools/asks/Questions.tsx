@@ -56,7 +56,7 @@ function Field({ question, given, onGiven }: FieldProps) {
     <fieldset className="flex flex-col gap-1.5">
       <legend className="mb-1 whitespace-pre-wrap font-medium text-sm">{question.text}</legend>
       {question.options.map(option => (
-        <label key={option} className="flex cursor-pointer items-start gap-2 text-sm">
+        <label key={option} className="flex cursor-pointer items-baseline gap-2 text-sm">
           <input
             type={question.multiple ? "checkbox" : "radio"}
             name={id}
@@ -64,7 +64,7 @@ function Field({ question, given, onGiven }: FieldProps) {
             onChange={() =>
               onGiven({ ...chosen(question, given, option), text: question.multiple ? given.text : "" })
             }
-            className="mt-1 accent-accent"
+            className="relative top-0.5 shrink-0 accent-accent"
           />
           {option}
         </label>

@@ -33,7 +33,7 @@ export function Input({ input }: { input: unknown }) {
         const text = readable(value);
         const short = text.length <= 80 && !text.includes("\n");
         return (
-          <div key={name} className={short ? "flex flex-wrap gap-x-2" : ""}>
+          <div key={name} className={short ? "flex flex-wrap items-baseline gap-x-2" : ""}>
             <dt className="text-faint text-xs leading-5">{name}</dt>
             <dd className="min-w-0 flex-1">
               {short ? <code className="break-words font-mono text-xs">{text}</code> : <Box text={text} />}
