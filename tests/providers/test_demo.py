@@ -67,8 +67,8 @@ async def test_it_says_what_it_is_told() -> None:
 
 
 async def test_text_over_several_lines() -> None:
-    (answer,) = await play("A remark.\nsay: one\n  two\n  three\nAnother remark.")
-    assert text_of(answer) == "one\ntwo\nthree"
+    (answer,) = await play("A remark.\nsay: one\n  two:\n    three\nAnother remark.")
+    assert text_of(answer) == "one\ntwo:\n  three"
 
 
 async def test_slow_words_come_one_by_one() -> None:

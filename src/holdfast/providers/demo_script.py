@@ -4,6 +4,7 @@ pure: the place is read from the history, so a server that was killed goes on wh
 import json
 import re
 from collections.abc import Sequence
+from textwrap import dedent
 from typing import cast, get_args
 
 from holdfast.core.parts import Notice, Text, ToolResult
@@ -90,11 +91,11 @@ def parse_script(text: str) -> tuple[Step, ...]:
     lines: list[str] = []
     for line in text.splitlines():
         if line[:1] in (" ", "\t") and lines:
-            lines[-1] += "\n" + line.strip()
+            lines[-1] += "\n" + line.rstrip()
         elif _STEP.match(line):
             lines.append(line.rstrip())
     steps: list[Step] = []
-    for line in lines:
+    for line in map(_dedented, lines):
         steps.extend(_steps(line))
         if len(steps) > MOST_STEPS:
             return (
@@ -102,6 +103,12 @@ def parse_script(text: str) -> tuple[Step, ...]:
                 Mistake(line=line[:80], reason=f"a script has at most {MOST_STEPS} steps"),
             )
     return tuple(steps)
+
+
+def _dedented(line: str) -> str:
+    """What the continuing lines begin with all is no part of what is said."""
+    first, _, rest = line.partition("\n")
+    return f"{first}\n{dedent(rest)}" if rest else line
 
 
 def answers(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
