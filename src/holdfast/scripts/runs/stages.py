@@ -2,7 +2,7 @@
 the run."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from holdfast.core.runs import Language
@@ -11,10 +11,12 @@ from holdfast.scripts.engines.sandbox import Sandbox
 from holdfast.scripts.engines.wall import wall
 from holdfast.scripts.journal import Scope
 
+SPARE_SECONDS = 0.05
+
 
 class Sandboxes:
-    """Opens them, behind the wall where there is one, which is tried once. With `spares`, one is opened ahead
-    when a run has ended, for whoever needs the same language next: starting is most of a short run's time."""
+    """Opens them, behind the wall where there is one, which is tried once. With `spares`, one more is opened
+    ahead for whoever needs the same language next: starting is most of a short run's time."""
 
     def __init__(self, *, spares: bool = False) -> None:
         self._spares = spares
@@ -23,6 +25,8 @@ class Sandboxes:
 
     async def open(self, language: Language) -> Sandbox:
         spare = self._ahead.pop(language, None)
+        if self._spares:
+            self._ahead[language] = asyncio.create_task(self._later(language))
         if spare is not None:
             with suppress(OSError):
                 sandbox = await _opened(spare)
@@ -31,10 +35,10 @@ class Sandboxes:
                 await sandbox.close()
         return await _opened(asyncio.create_task(self._new(language)))
 
-    def open_ahead(self, languages: Iterable[Language]) -> None:
-        for language in languages:
-            if self._spares and language not in self._ahead:
-                self._ahead[language] = asyncio.create_task(self._new(language))
+    async def _later(self, language: Language) -> Sandbox:
+        """Not in the way of who just got one."""
+        await asyncio.sleep(SPARE_SECONDS)
+        return await self._new(language)
 
     async def close(self) -> None:
         """Gives up those that were opened ahead."""
@@ -68,13 +72,11 @@ class Stages:
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
         self._running: dict[Scope, Sandbox] = {}
-        self._used: set[Language] = set()
 
     def __contains__(self, scope: Scope) -> bool:
         return scope in self._running
 
     async def start(self, scope: Scope, start: Start) -> Turn:
-        self._used.add(start.language)
         sandbox = self._running[scope] = await self._sandboxes.open(start.language)
         return await sandbox.start(start)
 
@@ -92,4 +94,3 @@ class Stages:
         while not closing.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.shield(closing)
-        self._sandboxes.open_ahead(self._used)
