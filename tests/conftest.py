@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +22,9 @@ settings.load_profile("holdfast")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Started in the background by a script: what tests start would ignore it too, for ever.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):  # an xdist worker joins the session of its controller
         starter.begin_session()
 

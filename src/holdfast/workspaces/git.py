@@ -3,9 +3,7 @@ is run (see `repositories`)."""
 
 import asyncio
 import os
-import signal
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from holdfast.core.errors import HoldfastError, InvalidInput, TryAgain
@@ -16,7 +14,7 @@ from holdfast.workspaces.diffs import unified_diff
 from holdfast.workspaces.paths import Parts, shown_path
 from holdfast.workspaces.reading import open_file, read_up_to
 from holdfast.workspaces.repositories import EMPTY_TREE, Repository, borrowed, find_repository
-from holdfast.workspaces.streams import read_at_most
+from holdfast.workspaces.streams import drained, kill_group, read_at_most
 from holdfast.workspaces.texts import decode, printable
 
 GIT_SECONDS = 30.0
@@ -94,9 +92,9 @@ async def run_git(
     except TimeoutError:
         raise TryAgain(f"git did not end within {GIT_SECONDS:g} s.") from None
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await asyncio.gather(process.wait(), errors)
+        kill_group(process)
+        await errors
+        await drained(process)
 
 
 def _last_line(errors: bytes) -> str:

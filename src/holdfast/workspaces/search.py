@@ -2,7 +2,6 @@
 in what it may say, and killed when the call is cancelled."""
 
 import asyncio
-import os
 import signal
 import sys
 from contextlib import ExitStack, suppress
@@ -18,7 +17,7 @@ from holdfast.workspaces.fitting import SHOWN_CHARACTERS, fitting
 from holdfast.workspaces.globs import compile_glob
 from holdfast.workspaces.ripgrep import arguments, names, present
 from holdfast.workspaces.scan import FILE_SECONDS, Ended, Event, Found, Refused, Request
-from holdfast.workspaces.streams import read_at_most
+from holdfast.workspaces.streams import drained, kill_group, read_at_most
 
 SEARCH_SECONDS = 20.0
 _STOP_SECONDS = 5.0
@@ -138,10 +137,9 @@ def _refusal(code: str, text: str) -> HoldfastError:
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
     """The whole group, ripgrep with it; whatever happens, no process is left."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    kill_group(process)
     if process.stdin is not None:
         process.stdin.close()
-    waiting = asyncio.ensure_future(process.wait())
+    waiting = asyncio.ensure_future(drained(process))
     with suppress(TimeoutError):
         await asyncio.wait_for(asyncio.shield(waiting), _STOP_SECONDS)
