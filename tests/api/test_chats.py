@@ -45,9 +45,9 @@ async def test_content_may_be_parts(admin: Client) -> None:
 
 async def test_lists_and_search(admin: Client, server: Serving) -> None:
     first = await admin.start_chat("say: the albatross sleeps", labels=["birds"])
+    await admin.until_settled(first["id"])
     second = await admin.start_chat("say: nothing here")
-    for chat in (first, second):
-        await admin.until_settled(chat["id"])
+    await admin.until_settled(second["id"])
     listed = (await admin.get("chats")).json
     assert [item["id"] for item in listed["items"]] == [second["id"], first["id"]]
     assert listed["next_cursor"] is None
