@@ -52,8 +52,8 @@ test-slow: setup ## The slow tests, which take minutes each
 	@$(PYTEST) -m slow --timeout=3600 $(ARGS) || { code=$$?; [ $$code -eq 5 ] && echo 'There is no slow test to run.' || exit $$code; }
 
 .PHONY: bench
-bench: setup ## Measure; W=name runs one workload alone
-	@$(BIN)/python -m bench $(W) $(ARGS)
+bench: setup ## Measure; W=name runs one workload alone, WRITE=1 writes docs/performance.md
+	@$(BIN)/python -m bench $(W) $(if $(WRITE),--write) $(ARGS)
 
 .PHONY: screenshots
 screenshots: setup ## Take pictures of every screen of the page into docs/pictures

@@ -1,4 +1,4 @@
-"""The command: `python -m bench [NAME ...] [--quick] [--json FILE]`."""
+"""The command: `python -m bench [NAME ...] [--quick] [--json FILE] [--write]`."""
 
 import argparse
 import signal
@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
-from bench import environment, machine
+from bench import environment, machine, page
 from bench.cases import FULL, LONG, QUICK, Case, Scale
 from bench.contender import Loop
 from bench.databases import Databases
@@ -35,6 +35,8 @@ WORKLOADS: dict[str, Callable[[Scale], list[Case]]] = {
     "search": search.cases,
 }
 
+INTERRUPTED = "Interrupted: what is not in the table was not measured."
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
@@ -44,9 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "names", nargs="*", metavar="NAME", help=f"{', '.join(WORKLOADS)}; all if none is named"
     )
     parser.add_argument("--quick", action="store_true", help="fewer rounds and sizes: a look, not a result")
-    parser.add_argument("--long", action="store_true", help="also what does not fit into ten minutes")
+    parser.add_argument("--long", action="store_true", help="also the others on the longest histories")
     parser.add_argument("--no-peers", action="store_true", help="only Holdfast and the floor")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/performance.md too")
     options = parser.parse_args(arguments)
     chosen = [_named(name) for name in options.names] or list(WORKLOADS)
     if unknown := [name for name in chosen if name not in WORKLOADS]:
@@ -56,17 +59,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         report = run(chosen, replace(scale, peers=not options.no_peers))
     except KeyboardInterrupt:
-        _say("interrupted")
+        _say("interrupted before anything was measured")
         return 130
     sys.stdout.write(to_table(report))
     if options.json is not None:
         options.json.write_bytes(to_json(report))
-    return 0
+    if options.write:
+        page.write(report)
+    return 130 if INTERRUPTED in report.remarks else 0
 
 
 def run(chosen: Sequence[str], scale: Scale, say: Callable[[str], None] | None = None) -> Report:
     """Everything that is started here has ended, and everything made is removed, when this returns or
-    raises."""
+    raises. What was measured until it is interrupted is reported."""
     say = say or _say
     started_at, start = datetime.now(UTC), time.monotonic()
     remarks: list[str] = []
@@ -87,17 +92,20 @@ def run(chosen: Sequence[str], scale: Scale, say: Callable[[str], None] | None =
             remarks.append("The databases were in memory: what is durable here costs nothing.")
         http = any(entry.http for case in cases for entry in case.entries)
         model = stack.enter_context(ModelServer()) if http else None
-        for case in cases:
-            measured += lines(
-                measure(
-                    case,
-                    scale.rounds,
-                    databases,
-                    loop=loop,
-                    model_url=model.url if model else None,
-                    say=say,
+        try:
+            for case in cases:
+                measured += lines(
+                    measure(
+                        case,
+                        scale.rounds,
+                        databases,
+                        loop=loop,
+                        model_url=model.url if model else None,
+                        say=say,
+                    )
                 )
-            )
+        except KeyboardInterrupt:
+            remarks.append(INTERRUPTED)
         postgres = databases.server_version()
     return Report(
         started_at=started_at,

@@ -43,17 +43,15 @@ def to_json(report: Report) -> bytes:
 
 
 def to_table(report: Report) -> str:
-    machine = report.machine
-    processor = f"{machine.processors} processors ({machine.processor})"
     head = [
-        f"{machine.system}, {processor}, {machine.memory_gb:g} GB, {machine.disk}, load {machine.load:.1f}",
-        ", ".join(f"{name} {version}" for name, version in report.versions.items()),
+        machine_line(report),
+        versions_line(report),
         f"Medians of {report.rounds} rounds, in each of which all had their turn. Event loop: {report.loop}.",
         "Counted: steps; in store transitions, W2 and W2f events, W4 turns, W6 chats, search searches.",
         "CPU is the contender's (in W2 to W6 that of the server it watches), server is PostgreSQL's for it.",
         "",
     ]
-    rows = [HEADER, *(_row(line) for line in report.lines)]
+    rows = [HEADER, *(row_of(line) for line in report.lines)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     table: list[str] = []
     last: tuple[str, ...] = ()
@@ -69,7 +67,17 @@ def to_table(report: Report) -> str:
     return "\n".join([*head, *table, *(["", *report.remarks] if report.remarks else [])]) + "\n"
 
 
-def _row(line: Line) -> tuple[str, ...]:
+def machine_line(report: Report) -> str:
+    machine = report.machine
+    processor = f"{machine.processors} processors ({machine.processor})"
+    return f"{machine.system}, {processor}, {machine.memory_gb:g} GB, {machine.disk}, load {machine.load:.1f}"
+
+
+def versions_line(report: Report) -> str:
+    return ", ".join(f"{name} {version}" for name, version in report.versions.items())
+
+
+def row_of(line: Line) -> tuple[str, ...]:
     ratios = ", ".join(f"{_short(ratio.value)} x {ratio.words}" for ratio in line.ratios)
     goals = ", ".join(f"{goal.words}: {'yes' if goal.reached else 'no'}" for goal in line.goals)
     return (

