@@ -19,7 +19,8 @@ from holdfast.providers.interface import Adapter, PromptMessage, Request, Tool
 from holdfast.providers.openai import OpenAIFormat
 from holdfast.providers.redact import Redactor
 from holdfast.providers.registry import Model, Registry, complete
-from holdfast.providers.transport import HttpAdapter, StreamLimits
+from holdfast.providers.transport import HttpAdapter
+from holdfast.providers.wire import StreamLimits
 from tests.providers.server import ProviderServer
 
 KEY = "sk-test-0123456789abcdef"

@@ -8,7 +8,7 @@ from holdfast.providers.configs import ModelConfig
 from holdfast.providers.families import FAMILIES
 from holdfast.providers.interface import PromptMessage, Request
 from holdfast.providers.openai import OpenAIFormat
-from holdfast.providers.transport import WireFormat
+from holdfast.providers.wire import WireFormat
 from tests.providers import anthropic_rules, openai_rules
 from tests.providers.calling import NOTE
 from tests.providers.histories import FILES

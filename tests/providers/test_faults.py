@@ -11,7 +11,7 @@ import pytest
 from holdfast.core.errors import AttemptFailed
 from holdfast.core.failures import Failure
 from holdfast.providers.interface import TextDelta
-from holdfast.providers.transport import StreamLimits
+from holdfast.providers.wire import StreamLimits
 from tests.providers.calling import KEY, ask, model_at, request, text_of, user
 from tests.providers.replies import (
     BadUtf8,

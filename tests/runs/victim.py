@@ -25,7 +25,7 @@ from holdfast.providers.configs import ModelConfig, ProviderConfig
 from holdfast.providers.prices import Prices
 from holdfast.providers.registry import Registry as Providers
 from holdfast.providers.registry import complete
-from holdfast.providers.transport import StreamLimits
+from holdfast.providers.wire import StreamLimits
 from holdfast.scripts.runs.agents import Agents
 from holdfast.scripts.runs.conductor import Means
 from holdfast.scripts.runs.keeper import RunKeeper

@@ -28,7 +28,7 @@ from holdfast.providers.configs import ModelConfig, ProviderConfig
 from holdfast.providers.prices import Prices
 from holdfast.providers.registry import Registry as Providers
 from holdfast.providers.registry import Setup, complete
-from holdfast.providers.transport import StreamLimits
+from holdfast.providers.wire import StreamLimits
 from holdfast.store import calls as call_queries
 from holdfast.store import chats as chat_queries
 from holdfast.store import messages as message_queries

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-import aiohttp
 from msgspec import structs
 
 from holdfast.core.errors import AttemptFailed
@@ -124,6 +123,8 @@ class Endpoint:
         return self.failed(kind, message, detail=f"{type(error).__name__}: {error}")
 
     def _broken(self, error: Exception) -> tuple[FailureKind, str]:
+        import aiohttp
+
         where = f"{self.provider} ({self.host})"
         hint = f"check base_url of [providers.{self.provider}]"
         match error:

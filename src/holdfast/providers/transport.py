@@ -2,20 +2,20 @@
 cut into events, close at once whatever happens. A format only says what to send and how to read."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Literal, Protocol, cast
+from collections.abc import AsyncGenerator, Mapping
+from typing import Literal, cast
 
 import aiohttp
 import msgspec
 
 from holdfast.core.errors import AttemptFailed
-from holdfast.core.shapes import Json, Record
+from holdfast.core.shapes import Json
 from holdfast.providers.failures import Endpoint
 from holdfast.providers.interface import Event, Request
 from holdfast.providers.proxies import proxy_of
 from holdfast.providers.sse import EventReader
+from holdfast.providers.wire import StreamLimits, WireFormat
 
-_MIB = 1024 * 1024
 _ERROR_BYTES = 64 * 1024
 # Events of a provider that sends faster than they can be shown: then others have their turn, so that watchers
 # see them as they come and other chats do not wait.
@@ -23,47 +23,20 @@ _AT_ONCE = 32
 # How long a connection may take to end after the last event before it is closed instead of kept for the next
 # call.
 _ENDING_SECONDS = 0.05
+_CONNECTIONS = 1000
+_KEEP_SECONDS = 30.0
 
 
-class StreamLimits(Record, frozen=True, kw_only=True):
-    connect_seconds: float = 30.0
-    # Without a whole line: a byte now and then is as good as silence.
-    silence_seconds: float = 120.0
-    # With nothing but keep-alives.
-    idle_seconds: float = 900.0
-    # What one event, and all bytes of an answer, may come to. What an answer may hold is the assembler's
-    # limit.
-    event_bytes: int = 64 * _MIB
-    stream_bytes: int = 512 * _MIB
-
-
-class Reading(Protocol):
-    """Reads the events of one answer."""
-
-    @property
-    def done(self) -> bool:
-        """Whether the terminal event was read: nothing after it matters."""
-        ...
-
-    def read(self, payload: bytes) -> Sequence[Event]: ...
-
-    def end(self) -> Sequence[Event]:
-        """The stream is over: the last events, or `AttemptFailed` if the answer is not whole."""
-        ...
-
-
-class WireFormat(Protocol):
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def path(self) -> str: ...
-
-    def headers(self, request: Request, key: str | None) -> dict[str, str]: ...
-
-    def body(self, request: Request) -> bytes: ...
-
-    def reading(self, request: Request, endpoint: Endpoint) -> Reading: ...
+def open_session(limits: StreamLimits) -> aiohttp.ClientSession:
+    """For all providers; whoever opens it closes it."""
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=_CONNECTIONS, limit_per_host=0, keepalive_timeout=_KEEP_SECONDS),
+        # Silence is watched over by the adapters: the total of a long answer is nobody's business.
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_seconds),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers={"User-Agent": "holdfast"},
+        read_bufsize=256 * 1024,
+    )
 
 
 class HttpAdapter:

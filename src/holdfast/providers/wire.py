@@ -1,0 +1,52 @@
+"""What a wire format is: what to send and how to read what comes; and how long and how large that may be. How
+it travels is the transport's."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from holdfast.core.shapes import Record
+from holdfast.providers.failures import Endpoint
+from holdfast.providers.interface import Event, Request
+
+_MIB = 1024 * 1024
+
+
+class StreamLimits(Record, frozen=True, kw_only=True):
+    connect_seconds: float = 30.0
+    # Without a whole line: a byte now and then is as good as silence.
+    silence_seconds: float = 120.0
+    # With nothing but keep-alives.
+    idle_seconds: float = 900.0
+    # What one event, and all bytes of an answer, may come to. What an answer may hold is the assembler's
+    # limit.
+    event_bytes: int = 64 * _MIB
+    stream_bytes: int = 512 * _MIB
+
+
+class Reading(Protocol):
+    """Reads the events of one answer."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the terminal event was read: nothing after it matters."""
+        ...
+
+    def read(self, payload: bytes) -> Sequence[Event]: ...
+
+    def end(self) -> Sequence[Event]:
+        """The stream is over: the last events, or `AttemptFailed` if the answer is not whole."""
+        ...
+
+
+class WireFormat(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+    def headers(self, request: Request, key: str | None) -> dict[str, str]: ...
+
+    def body(self, request: Request) -> bytes: ...
+
+    def reading(self, request: Request, endpoint: Endpoint) -> Reading: ...
