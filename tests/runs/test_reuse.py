@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import WorkspaceId
+from holdfast.core.run_shapes import run_shown
 from tests.providers.replies import Hang, Reply, Status, call
 from tests.runs.stage import COST, Stage, by_label, js, py, texts
 from tests.runs.test_runs import save
@@ -32,6 +33,23 @@ async def test_with_the_same_arguments_nothing_runs(stage_everywhere: Stage) -> 
     assert second.run.budget.spent_tokens == 0
     assert texts(second, "log") == [f"5 of 5 calls were reused from run {first.run.id}."]
     assert by_label(second)["a"].chat_id == by_label(first)["a"].chat_id
+
+
+async def test_pauses_are_not_among_the_calls_that_were_reused(stage: Stage) -> None:
+    stage.work()
+    script = py("a = await agent('a')\nawait asyncio.sleep(0.01)\nreturn a")
+    first = await stage.ran(script)
+    second = await stage.ran(script)
+    assert run_shown(second).reused == 1
+    assert texts(second, "log") == [f"1 of 1 calls were reused from run {first.run.id}."]
+
+
+async def test_a_reused_call_that_nobody_waits_for_is_not_said_to_be_cancelled(stage: Stage) -> None:
+    stage.work()
+    await stage.ran(js("return await agent('a')"))
+    second = await stage.ran(js("agent('a'); return 1"))
+    assert run_shown(second).reused == 1
+    assert texts(second, "warning") == []
 
 
 async def test_after_changing_a_prompt_only_that_call_and_what_depends_on_it_runs(stage: Stage) -> None:

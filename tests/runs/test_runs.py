@@ -358,7 +358,9 @@ async def test_a_budget_that_is_spent_inside_is_spent_outside(stage: Stage) -> N
         js("try { await workflow('inner') } catch (e) { log(e.message) }\nreturn await agent('after')"),
         budget=2 * COST,
     )
-    assert ran.run.status == "failed"
+    assert ran.run.error is not None
+    assert ran.run.error.message == "BudgetError: the budget of this run is spent"
+    assert texts(ran, "log") == ["the budget of this run is spent"]
     assert stage.prompts == {"in0": 1, "in1": 1}
 
 

@@ -11,6 +11,7 @@ from msgspec import structs
 from holdfast.core.runs import Language
 from holdfast.core.shapes import Json
 from holdfast.scripts.engines.messages import AgentCall, Call, CallError
+from holdfast.scripts.engines.options import MAX_TEXT
 from tests.scripts.host import QUICK, Ran, echo, last
 
 
@@ -154,6 +155,20 @@ rule(
     gives(True),
 )
 
+rule(
+    "A word may be given another meaning that is made of its own",
+    "args = args ?? {n: 1}; log(args.n); return args",
+    "args = args or {'n': 1}\nlog(args['n'])\nfor log in [2]:\n    pass\nreturn args",
+    every(gives({"n": 1}), check(lambda ran: ran.log == ["1"])),
+)
+rule(
+    "A function may give args another meaning for all of the script",
+    "const before = args; const more = () => { args = args + 1 }; more(); return [before, args]",
+    "before = args\ndef more():\n    global args\n    args = args + 1\nmore()\nreturn [before, args]",
+    gives([4, 5]),
+    args=4,
+)
+
 # ---------------------------------------------------------------------------------------------- agent
 
 rule(
@@ -250,6 +265,12 @@ rule(
     "return await agent('x', {label: 'l'})",
     "return await agent('x', {'label': 'l'})",
     check(lambda ran: ran.agents[0].options.label == "l"),
+)
+rule(
+    "A label or phase is cut when it is too long, and none when it is empty: neither refuses a call",
+    "await agent('x', {label: 'l'.repeat(9000), phase: ''})",
+    "await agent('x', label='l' * 9000, phase='')",
+    check(lambda ran: (ran.agents[0].options.label, ran.agents[0].options.phase) == ("l" * MAX_TEXT, None)),
 )
 rule(
     "An option that cannot be meant is refused with the option's name",
@@ -552,6 +573,13 @@ rule(
 
 # ---------------------------------------------------------------------------------------------- results
 
+rule(
+    "Numbers of any size that JSON has are a result",
+    "return [1e300, -1e21, 5e-324, args]",
+    "return [1e300, -1e21, 5e-324, args]",
+    gives([1e300, -1e21, 5e-324, 1e300]),
+    args=1e300,
+)
 rule(
     "A result with NaN is refused, and where it is",
     "return {a: [NaN]}",

@@ -314,6 +314,34 @@ async def test_dates_that_are_given_work_in_javascript() -> None:
     assert (await run_script("javascript", body)).value == ["2026-01-02T03:04:05.000Z", 3, True, 0, 0]
 
 
+@pytest.mark.parametrize("word", ["Math.random()", "crypto.randomUUID()", "crypto.getRandomValues(a)"])
+async def test_every_source_of_chance_says_why_it_is_not_there_in_javascript(word: str) -> None:
+    failure = (await run_script("javascript", f"const a = new Uint8Array(1)\nreturn {word}")).failure
+    assert "must take the same way" in failure.message
+    assert failure.line == 3
+
+
+@pytest.mark.parametrize("thrown", ["'text'", "{a: 1}", "undefined", "1, 'last'", "/* why */ `a\n${'b'}`"])
+async def test_what_is_thrown_in_javascript_has_a_line_also_when_it_is_no_error(thrown: str) -> None:
+    body = f"const f = async () => {{\n  await agent('x')\n  throw {thrown}\n}}\nawait f()"
+    assert (await run_script("javascript", body)).failure.line == 4
+
+
+async def test_a_line_is_that_of_what_was_thrown_and_not_of_something_caught_before() -> None:
+    body = "try { throw 'a' } catch {}\nawait Promise.reject('b')"
+    assert (await run_script("javascript", body)).failure.line is None
+
+
+@pytest.mark.parametrize("method", ["log", "info", "debug", "warn", "error", "trace", "dir", "table"])
+async def test_the_methods_of_console_write_to_the_log(method: str) -> None:
+    assert (await run_script("javascript", f"console.{method}([1])")).log == ["[1]"]
+
+
+async def test_numbers_that_json_does_not_have_are_logged_as_they_are_in_javascript() -> None:
+    ran = await run_script("javascript", "log(budget.remaining(), NaN, 5n, undefined, null, true, {a: [1]})")
+    assert ran.log == ['Infinity NaN 5 undefined null true {"a":[1]}']
+
+
 async def test_a_timer_that_is_cleared_does_not_fire() -> None:
     body = (
         "const order = []; const t = setTimeout(() => order.push('cleared'), 1); clearTimeout(t)\n"
@@ -339,3 +367,10 @@ async def test_global_names_work_in_python() -> None:
 async def test_json_math_and_re_are_there_in_python() -> None:
     body = "return [json.loads('[1]'), math.floor(2.5), re.findall('[a-z]', 'a1b')]"
     assert (await run_script("python", body)).value == [[1], 2, ["a", "b"]]
+
+
+async def test_words_take_their_parameters_by_name_in_python() -> None:
+    body = "return [await agent(prompt='p', opts={'label': 'l'}), await workflow(name='w', args=[1])]"
+    ran = await run_script("python", body)
+    assert ran.value == ["<p>", {"ran": "w", "args": [1]}]
+    assert ran.agents[0].options.label == "l"

@@ -178,6 +178,7 @@ def test_reading_runs_nothing(language: Language, tmp_path: Path) -> None:
         ("export const other = 1", "only meta"),
         ("export { x }", "only meta"),
         ("export default 42", "only meta"),
+        ("export const meta = {name: 'other', description: 'another'}", "a meta already"),
         ("const x: string = 'a'", "TypeScript"),
         ("interface A { b: string }", "TypeScript"),
         ("type A = string", "TypeScript"),

@@ -25,6 +25,8 @@ _WHY = {
     "module.exports": "module.exports means nothing: begin with `export const meta = ...`, end with return.",
 }
 _DEFAULT = "__holdfast_default"
+# A word of the engine: it notes the line.
+_THROWN = b"__holdfast_thrown"
 
 
 def read_javascript(text: str) -> tuple[Literally, str]:
@@ -36,6 +38,9 @@ def read_javascript(text: str) -> tuple[Literally, str]:
         _refuse(node)
     statements = [node for node in root.named_children if node.type not in _NOT_STATEMENTS]
     literal = _meta(statements[0] if statements else None)
+    for node in statements[1:]:
+        if _is_meta(node):
+            raise bad(_line(node), "there is a meta already: a script has one.")
     return literal, _wrap(source, root, statements)
 
 
@@ -289,17 +294,25 @@ def _wrap(source: bytes, root: Node, statements: list[Node]) -> str:
     defaults = [node for node in statements if node.type == "export_statement" and _default_function(node)]
     if len(defaults) > 1:
         raise bad(_line(defaults[1]), "there can be only one default export.")
-    edits = [*_edits(root, statements[0], defaults[0] if defaults else None)]
-    for start, end, text in sorted(edits, reverse=True):
-        source = source[:start] + text + source[end:]
-    end = f"\n;return {_DEFAULT}(args)" if defaults else ""
-    return '(async()=>{"use strict";' + source.decode() + end + "\n})"
+    pieces: list[bytes] = []
+    done = 0
+    for start, end, text in sorted(_edits(root, statements[0], defaults[0] if defaults else None)):
+        pieces += [source[done:start], text]
+        done = end
+    body = b"".join([*pieces, source[done:]]).decode()
+    last = f"\n;return {_DEFAULT}(args)" if defaults else ""
+    return '(async()=>{"use strict";' + body + last + "\n})"
 
 
 def _edits(root: Node, meta: Node, default: Node | None) -> Iterator[tuple[int, int, bytes]]:
     yield meta.start_byte, meta.start_byte + len(b"export"), b"      "
     if root.children and root.children[0].type == "hash_bang_line":
         yield 0, 2, b"//"
+    for node in _nodes(root):
+        if node.type == "throw_statement":
+            thrown = _parts(node)[0]
+            yield thrown.start_byte, thrown.start_byte, _THROWN + b"(("
+            yield thrown.end_byte, thrown.end_byte, b"))"
     function = _default_function(default) if default is not None else None
     if default is not None and function is not None:
         between = (root.text or b"")[default.start_byte : function.start_byte]

@@ -192,11 +192,12 @@ def kind_of(call: Call) -> CallKind:
 
 
 def unawaited(entries: Sequence[Entry]) -> list[str]:
-    """The names of agents whose answers the script did not wait for, for a warning when it ends."""
+    """The names of agents that are still at work, for a warning when the script ends: nobody waits for them.
+    One that has ended, or was reused, is not cancelled and needs none."""
     return [
         entry.label or f"agent {entry.number}"
         for entry in entries
-        if entry.kind == "agent" and entry.delivery is None
+        if entry.kind == "agent" and entry.ended is None
     ]
 
 

@@ -11,7 +11,7 @@ from holdfast.core.errors import BadScript
 from holdfast.core.shapes import Json
 from holdfast.scripts.engines.desk import NO_CHANCE, NO_CLOCK, NO_SYSTEM
 from holdfast.scripts.meta import Literally, bad
-from holdfast.scripts.names import check_name
+from holdfast.scripts.names import WORDS, check_name
 
 LINES_BEFORE = 1
 PARSES = 3
@@ -160,7 +160,9 @@ def _wrap(text: str, module: ast.Module) -> str:
     inside = _lines_in_texts(module)
     shared = _shared_names(module, lines)
     body = "\n".join(line if number in inside else f" {line}" for number, line in enumerate(lines, 1))
-    names = ",".join(f"{name}=None" for name in sorted(shared))
+    # A word that the script gives another meaning has its own until then, as it would outside of a function.
+    words = (WORDS | {"asyncio", "json", "math", "re"}) & (shared | _bound_at_top(module)) - {"meta"}
+    names = ",".join(f"{name}={name if name in words else None}" for name in sorted(shared | words))
     return f"async def {_BODY}({names}):\n{body}\n\n_finish(await {_BODY}())"
 
 
@@ -186,9 +188,12 @@ def _shared_names(module: ast.Module, lines: list[str]) -> set[str]:
         if id(node) in top:
             word, instead = line[start : node.end_col_offset], b"pass"
         lines[node.lineno - 1] = (line[:start] + instead + line[start + len(word) :]).decode()
+    return {name for node in found for name in node.names} - _bound_at_top(module)
+
+
+def _bound_at_top(module: ast.Module) -> set[str]:
     body = [node for statement in module.body for node in _same_scope(statement)]
-    bound = {name for node in body for name in _bound_by(node)}
-    return {name for node in found for name in node.names} - bound
+    return {name for node in body for name in _bound_by(node)}
 
 
 def _bound_by(node: ast.AST) -> tuple[str, ...]:

@@ -7,7 +7,7 @@
   const { isInteger, isFinite } = Number;
   const { apply, construct, ownKeys } = Reflect;
   const { abs, max } = Math;
-  const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf, freeze } = Object;
+  const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf, freeze, is } = Object;
   const config = parse(configuration);
 
   const said = [];
@@ -49,6 +49,13 @@
     return null;
   };
 
+  // What is no error has no stack: its line is that of the last statement that threw such a thing.
+  let thrown = null;
+  const throwing = (value) => {
+    if (!(value instanceof Error)) thrown = { value, line: lineOf(new Error().stack) };
+    return value;
+  };
+
   const describe = (error) => {
     // With no memory left there is none for an error either.
     if (error === null) return 'InternalError: out of memory';
@@ -62,10 +69,10 @@
   };
 
   const show = (value) => {
-    if (typeof value === 'string') return value;
+    if (typeof value !== 'object') return String(value);
     if (value instanceof Error) return describe(value);
     try {
-      return stringify(value) ?? String(value);
+      return String(stringify(value));
     } catch {
       return Object.prototype.toString.call(value);
     }
@@ -92,7 +99,10 @@
           return null;
         case 'number':
           if (!isFinite(value)) refuse(path, `is ${value}`);
-          if (isInteger(value) && abs(value) >= 2 ** 63) refuse(path, 'is a number beyond 64 bits: pass it as text');
+          // From 1e21 on it is written with an exponent, and is not read as an integer.
+          if (isInteger(value) && abs(value) >= 2 ** 63 && abs(value) < 1e21) {
+            refuse(path, 'is a number beyond 64 bits: pass it as text');
+          }
           return value;
         case 'object':
           return value === null ? null : inside(value, path);
@@ -313,7 +323,12 @@
 
   const closeClocks = () => {
     const noClock = refused(`there is no clock: ${again}. Pass the time as an argument`);
-    Math.random = refused(`Math.random() is not available: ${again}. Pass a seed as an argument`);
+    const noChance = (word) => refused(`${word}() is not available: ${again}. Pass a seed as an argument`);
+    Math.random = noChance('Math.random');
+    globalThis.crypto = freeze({
+      getRandomValues: noChance('crypto.getRandomValues'),
+      randomUUID: noChance('crypto.randomUUID'),
+    });
     globalThis.performance = freeze({ now: noClock, timeOrigin: 0 });
     const RealDate = Date;
     const KnownDate = function Date(...parts) {
@@ -336,7 +351,8 @@
   const words = {
     agent, parallel, pipeline, phase, log, budget, workflow, setTimeout, clearTimeout, setInterval: interval,
     args: config.args,
-    console: { log, info: log, debug: log, warn: log, error: log },
+    console: { log, info: log, debug: log, warn: log, error: log, trace: log, dir: log, table: log },
+    __holdfast_thrown: throwing,
   };
   for (const word of ownKeys(words)) {
     defineProperty(globalThis, word, { value: words[word], writable: true, configurable: true, enumerable: false });
@@ -347,7 +363,7 @@
   const fail = (error) => {
     let line = null;
     try {
-      line = lineOf(error?.stack) ?? sites.get(error) ?? null;
+      line = lineOf(error?.stack) ?? sites.get(error) ?? (is(thrown?.value, error) ? thrown?.line : null) ?? null;
     } catch {}
     say({ type: 'failed', kind: budgetErrors.has(error) ? 'budget' : 'thrown', message: describe(error), line });
   };

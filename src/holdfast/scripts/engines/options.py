@@ -13,9 +13,11 @@ ALIASES = {
     "maxSteps": "max_steps",
     "maxToolCalls": "max_tool_calls",
 }
-TEXTS = ("label", "phase", "model", "effort", "agent")
+# For people to read: no reason to refuse a call.
+SHOWN = ("label", "phase")
+TEXTS = ("model", "effort", "agent")
 COUNTS = {"max_steps": 1, "max_tool_calls": 0, "budget": 1}
-NAMES = (*TEXTS, "schema", "tools", *COUNTS, "timeout", "isolation")
+NAMES = (*SHOWN, *TEXTS, "schema", "tools", *COUNTS, "timeout", "isolation")
 MAX_TEXT = 500
 MAX_TOOLS = 500
 MAX_COUNT = 10**12
@@ -42,6 +44,10 @@ def read_options(given: dict[str, object]) -> tuple[dict[str, object], list[str]
 
 
 def _check(name: str, value: object) -> object:
+    if name in SHOWN:
+        if not isinstance(value, str):
+            raise BadOption(f"{name} must be text")
+        return value.strip()[:MAX_TEXT] or None
     if name in TEXTS:
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_TEXT:
             raise BadOption(f"{name} must be text of 1 to {MAX_TEXT} characters")

@@ -79,10 +79,6 @@ class Book:
     def budget_is_spent(self) -> bool:
         return self.run.budget.tokens is not None and self.spent >= self.run.budget.tokens
 
-    @property
-    def reused(self) -> int:
-        return sum(row.reused for row in self._rows.values())
-
     def recorded_deliveries(self) -> list[Delivery]:
         return self._journal.recorded_deliveries()
 

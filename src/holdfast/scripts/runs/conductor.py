@@ -388,9 +388,10 @@ class Conductor:
         match stop:
             case Done(value=value):
                 ended = Ended(outcome="succeeded", value=value)
-            case Failed(kind=kind, message=message):
-                error = CallError(kind="budget" if kind == "budget" else "failed", message=message)
-                ended = Ended(outcome="failed", error=error)
+            case Failed(kind="budget"):
+                ended = Ended(outcome="failed", error=NOTHING_LEFT)
+            case Failed(message=message):
+                ended = Ended(outcome="failed", error=CallError(kind="failed", message=message))
         self._over((MAIN, scope), ended)
 
     def _dismiss(self, entries: Sequence[Entry]) -> None:
@@ -417,7 +418,9 @@ class Conductor:
         await self._crew.act()
 
     def _say_reused(self) -> None:
-        reused, rows = self._book.reused, self._book.rows
+        # As people see them, who are not shown pauses.
+        rows = [row for row in self._book.rows if row.kind != "pause"]
+        reused = sum(row.reused for row in rows)
         if reused:
             text = f"{reused} of {len(rows)} calls were reused from run {self.run.resumed_from}."
             self._book.say("log", text, self._clock.now())
