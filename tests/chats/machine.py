@@ -172,7 +172,9 @@ class Machine:
                 for call_id in wanted.calls
                 if (chat_id, call_id) in self.calls and self.calls[chat_id, call_id].state == "answered"
             ),
-            target=None if target is None else Target(role=target.role, removed=target.removed),
+            target=None
+            if target is None
+            else Target(role=target.role, removed=target.removed, hidden=target.visibility == "model"),
             started_there=() if wanted.edited is None else self._started_from(chat_id, wanted.edited),
             key_seen=any(
                 of == chat_id and notice.key == wanted.notice_key
@@ -194,7 +196,8 @@ class Machine:
             call = self.calls.get((chat_id, child.parent_call_id)) if child.parent_call_id else None
             if child.parent_id == chat_id and call is not None and call.message_id >= message_id:
                 started += [child.id, *self._below(child.id)]
-        return self._views([each for each in started if self.chats[each].status in BUSY])
+        found = self._views(started)
+        return tuple(each for each in found if each.chat.status in BUSY or each.queue)
 
     def _below(self, chat_id: ChatId) -> tuple[ChatId, ...]:
         found: list[ChatId] = []
@@ -214,9 +217,14 @@ class Machine:
         history = self.history(point.source_id)
         if point.up_to is None:
             return history
-        if all(message.id != point.up_to for message in history):
+        ids = [message.id for message in history]
+        if point.up_to not in ids:
             return None
-        return tuple(message for message in history if message.id <= point.up_to)
+        end = ids.index(point.up_to) + 1
+        if history[end - 1].compaction:
+            while end < len(history) and (history[end].compaction or history[end].visibility == "model"):
+                end += 1
+        return history[:end]
 
     def history(self, chat_id: ChatId) -> tuple[Message, ...]:
         """What was not removed, in order."""

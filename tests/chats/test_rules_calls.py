@@ -435,6 +435,18 @@ def test_skip_is_cancelled() -> None:
     assert "not known" in str(skipped.output)
 
 
+@pytest.mark.parametrize("word", ["retry", "done", "skip"])
+def test_a_word_on_an_unknown_outcome_allows_nothing_for_the_chat_and_forgets_nothing(word: Verdict) -> None:
+    said = the_call(after(asking(uncertain_call(0)), verdict(0, word, scope="chat"))).approval
+    assert said is not None
+    assert (said.by, said.user_id, said.scope) == ("person", OWNER, "once")
+    allowed = after(asking(call(0, "waiting", waits_for="approval")), verdict(0, "approve", scope="chat"))
+    uncertain = replace(the_call(allowed), state="waiting", waits_for="uncertain", run=1)
+    kept = the_call(after(asking(uncertain), verdict(0, word))).approval
+    assert kept is not None
+    assert kept.scope == "chat"
+
+
 def test_what_a_person_says_later_of_an_uncertain_call_becomes_a_notice() -> None:
     """With `tell` the call is answered: a late word comes in by the inbox."""
     state = after(crashed(call(0, "started")), BeginAttempt())

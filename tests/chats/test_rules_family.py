@@ -202,6 +202,7 @@ def test_notices_are_cleaned_and_looked_up_clean() -> None:
         (Target(role="assistant", removed=False), text("x"), "invalid_input"),
         (Target(role="tool", removed=False), text("x"), "invalid_input"),
         (Target(role="system", removed=False), text("x"), "invalid_input"),
+        (Target(role="user", removed=False, hidden=True), text("x"), "invalid_input"),
         (Target(role="user", removed=True), text("x"), "wrong_state"),
         (Target(role="user", removed=False), (), "invalid_input"),
     ],

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from holdfast.chats.commands import Delete, Edit, Interrupt
+from holdfast.chats.commands import Delete, Edit, HoldQueued, Interrupt
+from holdfast.chats.view import Queued
 from holdfast.core.parts import Text
 from holdfast.tools.contract import ToolError
 from holdfast.tools.family import AgentLimits
@@ -75,6 +76,47 @@ async def test_a_stopped_child_and_all_below_it_rest(scene_everywhere: Scene) ->
     await again
 
 
+async def test_one_that_rests_is_not_set_going_by_the_stop_of_those_below_it(scene: Scene) -> None:
+    scene.start()
+    parent = await scene.busy()
+    middle = scene.script(calls(spawn('call: patient {"name": "low"}')), say("Started."))
+    await scene.call(parent, "spawn_agent", {"prompt": middle})
+    child = await scene.child(parent)
+    await scene.engine.idle(child)
+    await eventually(lambda: "low" in scene.tools.ledger)
+    await scene.call(parent, "stop_agent", {"agent_id": child})
+    view = await scene.engine.until(child, lambda view: bool(view.inbox) or view.chat.turn > 1)
+    assert (view.chat.status, view.chat.turn) == ("idle", 1)
+    # Told to go on it hears of it.
+    await scene.call(parent, "message_agent", {"agent_id": child, "text": scene.script(say("I see."))})
+    await scene.engine.until(child, lambda view: view.chat.turn == 2 and is_settled(view))
+    assert len(await scene.notices(child)) == 1
+
+
+@pytest.mark.parametrize("by", ["stop", "edit"])
+async def test_what_somebody_holds_in_the_queue_of_a_stopped_child_never_starts(
+    scene_everywhere: Scene, by: str
+) -> None:
+    scene = scene_everywhere
+    scene.start()
+    parent = await scene.parent(calls(spawn('call: patient {"name": "p"}')), say("Started."))
+    await eventually(lambda: "p" in scene.tools.ledger)
+    child = await scene.child(parent)
+    waits = (await scene.engine.send(child, "later")).answer
+    assert isinstance(waits, Queued)
+    await scene.engine.do(child, HoldQueued(item_id=waits.id))
+    scene.tools.go("p").set()
+    assert len((await scene.engine.idle(child)).queue) == 1
+    if by == "stop":
+        await scene.call(parent, "stop_agent", {"agent_id": child})
+    else:
+        (first, *_) = await scene.engine.history(parent)
+        again = Text(text=scene.script(say("Never mind.")))
+        await scene.engine.do(parent, Edit(message_id=first.id, parts=(again,), created_by=OWNER))
+    view = await scene.engine.idle(child)
+    assert (view.queue, view.chat.turn) == ((), 1)
+
+
 async def test_who_stops_a_child_is_not_woken_to_hear_of_it(scene: Scene) -> None:
     scene.start()
     parent = await scene.parent(calls(spawn('call: patient {"name": "p"}')), say("Started."))
@@ -112,6 +154,20 @@ async def test_an_edit_stops_what_was_started_after_it(scene: Scene) -> None:
     await scene.engine.do(parent, Edit(message_id=first.id, parts=(again,), created_by=OWNER))
     old = (await scene.children(parent))[0].id
     assert (await scene.engine.idle(old)).chat.turn == 1
+
+
+async def test_an_edit_sets_nobody_going_that_rested_already(scene: Scene) -> None:
+    scene.start()
+    middle = scene.script(calls(spawn('call: patient {"name": "low"}')), say("Started."))
+    parent = await scene.parent(calls(spawn(middle)), WAIT, say("Well."))
+    await scene.engine.idle(parent)
+    await eventually(lambda: "low" in scene.tools.ledger)
+    (first, *_) = await scene.engine.history(parent)
+    again = Text(text=scene.script(say("Never mind.")))
+    await scene.engine.do(parent, Edit(message_id=first.id, parts=(again,), created_by=OWNER))
+    child = (await scene.children(parent))[0].id
+    view = await scene.engine.until(child, lambda view: bool(view.inbox) or view.chat.turn > 1)
+    assert (view.chat.status, view.chat.turn) == ("idle", 1)
 
 
 async def test_one_that_is_started_just_after_the_edit_is_stopped_too(scene: Scene) -> None:

@@ -148,6 +148,22 @@ async def test_interrupting_needs_no_place(engine: Engine, tools: Toolbox) -> No
     await engine.idle(running)
 
 
+async def test_what_follows_an_interrupt_waits_for_a_place(engine_everywhere: Engine, tools: Toolbox) -> None:
+    engine = engine_everywhere
+    engine.start(at_most(max_chats=1))
+    (running,) = await begin(engine, 1)
+    await eventually(lambda: tools.running == 1)
+    waits = await engine.create("say: Never.")
+    await engine.send(waits, PATIENT.format("next"), "interrupt")
+    await engine.until(waits, lambda view: view.chat.turn == 2 and view.chat.lease is None)
+    assert await waiting(engine, [running, waits]) == [None, "capacity"]
+    tools.go("0").set()
+    await engine.idle(running)
+    tools.go("next").set()
+    await engine.idle(waits)
+    assert (tools.ledger, tools.most_running) == (["0", "next"], 1)
+
+
 async def test_two_workers_share_the_work(engine_everywhere: Engine, tools: Toolbox) -> None:
     """Each chat has one owner, whoever comes first."""
     engine = engine_everywhere

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from holdfast.chats.commands import Compact, Edit, Interrupt, RetryTurn
+from holdfast.chats.commands import Compact, Edit, Fork, Interrupt, RetryTurn
 from holdfast.chats.view import View
+from holdfast.core.chats import Settings
 from holdfast.core.ids import ChatId
 from holdfast.core.parts import Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
@@ -287,6 +288,47 @@ async def test_an_edit_while_it_is_made(engine: Engine) -> None:
     await engine.idle(chat)
     assert await engine.texts(chat) == [("user", "say: Anew."), ("assistant", "Anew.")]
     assert not any(message.compaction for message in await engine.history(chat, for_model=True))
+
+
+# What people do with it
+
+
+async def test_a_fork_at_what_people_see_of_a_summary_takes_the_summary_along(
+    engine_everywhere: Engine,
+) -> None:
+    engine = engine_everywhere
+    engine.server.queue(say("Long.", usage=FULL), say("It was long."))
+    engine.start()
+    chat = await engine.create("Hello")
+    await engine.idle(chat)
+    await engine.send(chat, "say: On.")
+    await engine.idle(chat)
+    _, _, called, told, *_ = await engine.history(chat)
+    for up_to in (called, told):
+        fork = ChatId(chat[:-4] + up_to.id[-4:])
+        await engine.do(
+            fork, Fork(owner_id=OWNER, source_id=chat, settings=Settings(model="default"), up_to=up_to.id)
+        )
+        assert [message.role for message in await engine.history(fork)] == [
+            *("user", "assistant", "assistant", "tool")
+        ]
+        assert (await summary_result(engine, fork))["summary"] == "It was long."
+        await engine.send(fork, "say: Anew.")
+        await engine.idle(fork)
+        assert "It was long." in said_to_model(engine.asked[-1])
+        assert "Hello" not in said_to_model(engine.asked[-1])
+
+
+async def test_a_summary_is_no_message_of_a_user_and_cannot_be_edited(engine_everywhere: Engine) -> None:
+    engine = engine_everywhere
+    engine.server.queue(say("Long.", usage=FULL), say("It was long."))
+    engine.start()
+    chat = await engine.create("Hello")
+    await engine.idle(chat)
+    hidden = (await engine.history(chat, for_model=True))[-1]
+    assert (hidden.role, hidden.visibility) == ("user", "model")
+    edit = Edit(message_id=hidden.id, parts=(Text(text="say: Anew."),), created_by=OWNER)
+    assert (await engine.refused(chat, edit)).code == "invalid_input"
 
 
 # When it does not help

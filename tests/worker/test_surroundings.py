@@ -1,11 +1,14 @@
 """What a workspace says: its instructions once for each workspace, its check after every step that wrote."""
 
+import errno
+
+import pytest
 from typing_extensions import override
 
-from holdfast.chats.commands import Compact
+from holdfast.chats.commands import Compact, RetryTurn
 from holdfast.core.checks import Checked, CheckResult
 from holdfast.core.clock import SystemClock
-from holdfast.core.errors import TryAgain
+from holdfast.core.errors import NotFound, TryAgain
 from holdfast.core.ids import ChatId, WorkspaceId
 from holdfast.core.parts import Notice
 from holdfast.core.spans import Span
@@ -88,6 +91,57 @@ async def test_a_database_that_is_away_for_a_moment_fails_no_turn(engine: Engine
     chat = await engine.create("say: One.", workspace_id=WORKSPACE)
     await engine.idle(chat)
     assert await notices(engine, chat) == ["Use tabs."]
+
+
+class Refusing(Told):
+    """Refuses the first times it is asked."""
+
+    def __init__(self, error: Exception, times: int) -> None:
+        super().__init__({WORKSPACE: "Use tabs."})
+        self.error, self.times = error, times
+
+    @override
+    async def instructions(self, where: Where) -> str | None:
+        told = await super().instructions(where)
+        if len(self.asked) <= self.times:
+            raise self.error
+        return told
+
+
+async def test_what_the_system_refuses_for_a_moment_is_asked_for_again(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.worker.owned.PREPARE_SECONDS", (0.0, 0.0, 0.0))
+    engine.start(surroundings=Refusing(OSError(errno.EMFILE, "Too many open files"), times=3))
+    chat = await engine.create("say: One.", workspace_id=WORKSPACE)
+    await engine.idle(chat)
+    assert await notices(engine, chat) == ["Use tabs."]
+
+
+async def test_what_it_refuses_for_long_fails_the_turn(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.worker.owned.PREPARE_SECONDS", (0.0, 0.0, 0.0))
+    told = Refusing(OSError(errno.EMFILE, "Too many open files"), times=100)
+    engine.start(surroundings=told)
+    chat = await engine.create("say: One.", workspace_id=WORKSPACE)
+    error = (await engine.failed(chat)).chat.last_error
+    assert error is not None
+    assert "Too many open files" in str(error.detail)
+    assert len(told.asked) == 4
+
+
+async def test_a_place_that_is_gone_fails_the_turn_at_once_and_says_so(engine: Engine) -> None:
+    told = Refusing(NotFound("The workspace's directory was moved or removed."), times=1)
+    engine.start(surroundings=told)
+    chat = await engine.create("say: One.", workspace_id=WORKSPACE)
+    error = (await engine.failed(chat)).chat.last_error
+    assert error is not None
+    assert (error.kind, error.message) == ("config", "The workspace's directory was moved or removed.")
+    assert len(told.asked) == 1
+    # It is there again.
+    await engine.do(chat, RetryTurn())
+    await engine.idle(chat)
 
 
 async def test_none_leave_a_marker(engine: Engine) -> None:

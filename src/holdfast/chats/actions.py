@@ -34,10 +34,7 @@ def decide(draft: Draft, command: Decide) -> Refusal | None:
     call = _waiting(draft, command.call_id)
     if isinstance(call, Refusal):
         return call
-    approval = Approval(
-        by="person", user_id=command.user_id, scope=command.scope, note=command.note, at=draft.now
-    )
-    call = replace(call, approval=approval)
+    call = replace(call, approval=_said(draft, call, command))
     match call.waits_for, command.verdict:
         case "approval", "approve":
             _may_run(draft, call)
@@ -79,6 +76,14 @@ def _waiting(draft: Draft, call_id: CallId) -> Call | Refusal:
     if call is not None or call_id in draft.facts.answered:
         return Refusal(code="already_answered", text=f"Call {call_id} has been answered already.")
     return Refusal(code="not_found", text=f"No call {call_id} waits in this chat.")
+
+
+def _said(draft: Draft, call: Call, command: Decide) -> Approval:
+    """A tool is allowed or denied for the whole chat by who is asked for that: a word on an outcome that
+    nobody knows is about this call alone, and what was said for the chat before still counts."""
+    before = call.approval.scope if call.approval is not None else "once"
+    scope = command.scope if call.waits_for == "approval" else before
+    return Approval(by="person", user_id=command.user_id, scope=scope, note=command.note, at=draft.now)
 
 
 def _may_run(draft: Draft, call: Call) -> None:

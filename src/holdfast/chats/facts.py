@@ -60,6 +60,8 @@ class Needs(Record, frozen=True, kw_only=True):
 class Target(Record, frozen=True, kw_only=True):
     role: Role
     removed: bool
+    # Shown to models alone: a summary, or what was carried over it.
+    hidden: bool = False
 
 
 class Facts(Record, frozen=True, kw_only=True):
@@ -67,7 +69,8 @@ class Facts(Record, frozen=True, kw_only=True):
     sent: dict[QueueItemId, MessageId] = field(default_factory=dict[QueueItemId, MessageId])
     # Which of the named calls have their result in history.
     answered: frozenset[CallId] = frozenset()
-    # The message to edit, and the busy sub-agents (at any depth) that were started from there on.
+    # The message to edit, and the sub-agents (at any depth) that were started from there on and are busy or
+    # have a queue.
     target: Target | None = None
     started_there: tuple[View, ...] = ()
     # Whether a notice with this key was stored before, and whether a turn must not be started for it: a

@@ -104,7 +104,7 @@ def edit(draft: Draft, command: Edit) -> Refusal | None:
     target = draft.facts.target
     if target is None:
         return Refusal(code="not_found", text="There is no such message in this chat.")
-    if target.role != "user":
+    if target.role != "user" or target.hidden:
         return Refusal(
             code="invalid_input", text="Only a message of a user can be edited.", field="message_id"
         )

@@ -13,7 +13,7 @@ from holdfast.store.views import views
 
 SENT = "SELECT id FROM messages WHERE chat_id = $1 AND queue_item_id = $2"
 ANSWERED = "SELECT call_id FROM calls WHERE chat_id = $1 AND call_id = $2 AND state = 'answered'"
-TARGET = "SELECT role, removed FROM messages WHERE chat_id = $1 AND id = $2"
+TARGET = "SELECT role, removed, visibility FROM messages WHERE chat_id = $1 AND id = $2"
 KEY_SEEN = "SELECT 1 FROM inbox WHERE chat_id = $1 AND key = $2"
 STOPPED = (
     "SELECT 1 FROM chats c JOIN turns t ON t.chat_id = c.id AND t.number = c.turn "
@@ -24,9 +24,10 @@ SUBTREE = (
     "WITH RECURSIVE below (id) AS (SELECT id FROM chats WHERE parent_id = $1 "
     "UNION ALL SELECT c.id FROM below b JOIN chats c ON c.parent_id = b.id) SELECT id FROM below"
 )
-# Sub-agents that calls of these messages started, and everything below them.
+# Sub-agents that calls of these messages started, and everything below them: who works, or will when somebody
+# no longer holds a message.
 STARTED_THERE = (
-    "c.status IN ('running', 'interrupting', 'requires_action') AND c.id IN ("
+    "(c.status IN ('running', 'interrupting', 'requires_action') OR c.queue_length > 0) AND c.id IN ("
     "WITH RECURSIVE below (id) AS (SELECT k.id FROM chats k "
     "JOIN calls s ON s.chat_id = k.parent_id AND s.call_id = k.parent_call_id "
     "WHERE k.parent_id = $1 AND s.message_id >= $2 "
@@ -34,9 +35,18 @@ STARTED_THERE = (
 )
 FAMILY = "c.id <> $2 AND (c.id = $1 OR (c.root_id = $1 AND c.parent_id IS NOT NULL))"
 FORKED = f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND NOT removed ORDER BY id"
-FORKED_UP_TO = (
-    f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND id <= $2 AND NOT removed ORDER BY id"
-)
+# What people see of a summary stands before the summary itself and what was carried over it, which they do
+# not see: all of it is taken together.
+FORKED_UP_TO = f"""
+SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND NOT removed AND (id <= $2 OR (
+    EXISTS (SELECT 1 FROM messages t WHERE t.chat_id = $1 AND t.id = $2 AND t.compaction)
+    AND id < coalesce((
+        SELECT n.id FROM messages n
+        WHERE n.chat_id = $1 AND n.id > $2 AND NOT n.removed AND NOT n.compaction AND n.visibility <> 'model'
+        ORDER BY n.id LIMIT 1
+    ), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+)) ORDER BY id
+"""
 EXISTS = "SELECT 1 FROM chats WHERE id = $1"
 
 
@@ -109,7 +119,7 @@ def _answered_calls(*found: tuple[CallId, ...]) -> frozenset[CallId]:
 
 
 def _target(row: Row) -> Target:
-    return Target(role=row[0], removed=bool(row[1]))
+    return Target(role=row[0], removed=bool(row[1]), hidden=row[2] == "model")
 
 
 def _untaken(key: DeliveryKey) -> Query[tuple[DeliveryKey, ...]]:
@@ -127,7 +137,7 @@ def _history(point: ForkPoint) -> Query[tuple[Message, ...] | None]:
         messages = query(FORKED_UP_TO, point.source_id, point.up_to, read=_messages)
 
     def read(exists: bool, history: tuple[Message, ...]) -> tuple[Message, ...] | None:
-        if not exists or (point.up_to is not None and (not history or history[-1].id != point.up_to)):
+        if not exists or (point.up_to is not None and all(message.id != point.up_to for message in history)):
             return None
         return history
 

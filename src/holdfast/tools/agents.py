@@ -153,8 +153,8 @@ class Agents:
         row: Collection[Child] = (child,)
         while row:
             for one in row:
-                if one.busy:
-                    await self._once(context, one.id, Stop())
+                # One that rests may have a message in its queue that somebody holds.
+                await self._once(context, one.id, Stop())
             await self._rest(context, [one.id for one in row])
             below = [await self._store.read(children.children(one.id)) for one in row]
             row = [one for found in below for one in found]

@@ -37,9 +37,18 @@ async def _notice(store: Store, delivery: Delivery, isolation: Isolation | None)
         key=end.key.notice_key,
         text=told(end, child.label if child else "", changes),
         data=notice_data(delivery),
-        wake=True,
+        wake=not await _was_stopped_below_another(store, delivery),
         delivery=end.key,
     )
+
+
+async def _was_stopped_below_another(store: Store, delivery: Delivery) -> bool:
+    """Who stops a sub-agent stops those below it, and who edits a message all that was started there: one
+    that rested already must not be set going by the end of another."""
+    if delivery.outcome != "interrupted" or delivery.failure is not None or delivery.parent_id is None:
+        return False
+    parent = await store.read(children.child(delivery.parent_id))
+    return parent is not None and parent.parent_id is not None
 
 
 def told(end: End, label: str, changes: str | None = None) -> str:

@@ -83,7 +83,7 @@ async def shown_files(run: Run, named: Sequence[File]) -> Mapping[FileId, bytes]
     files, owner_id = run.files, run.chat.view.chat.owner_id
     if not named or files is None:
         return {}
-    return await run.chat.persist(lambda: files.shown(named, owner_id))
+    return await run.chat.prepare(lambda: files.shown(named, owner_id))
 
 
 async def wait_for_retry(run: Run) -> None:

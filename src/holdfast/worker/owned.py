@@ -5,6 +5,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
+import structlog
+
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import Command, Fence
 from holdfast.chats.view import View
@@ -21,9 +23,12 @@ from holdfast.worker.history import History
 from holdfast.worker.lease import LeaseKeeper
 from holdfast.worker.live import LiveText
 
+log = structlog.get_logger(__name__)
+
 T = TypeVar("T")
 
 AGAIN_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0)
+PREPARE_SECONDS = (0.2, 0.4, 0.8)
 
 
 class Stale(Exception):
@@ -168,6 +173,17 @@ class OwnedChat:
                     raise NotOurs("the lease could not be kept") from error
                 await asyncio.sleep(AGAIN_SECONDS[min(tries, len(AGAIN_SECONDS) - 1)])
                 tries += 1
+
+    async def prepare(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What a step needs that is not in the database alone: the system may refuse it at one moment (no
+        descriptor is free, a disk does not answer) and give it at the next."""
+        for seconds in PREPARE_SECONDS:
+            try:
+                return await self.persist(ask)
+            except OSError as error:
+                log.warning("a step could not be prepared", chat_id=self.chat_id, reason=str(error))
+                await asyncio.sleep(seconds)
+        return await self.persist(ask)
 
     @property
     def committing(self) -> bool:

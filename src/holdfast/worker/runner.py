@@ -11,7 +11,7 @@ from holdfast.chats import commands
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.calls import WAIT_FOR_CHILDREN
 from holdfast.core.chats import Settings
-from holdfast.core.errors import HoldfastError, StoreClosed
+from holdfast.core.errors import Bug, HoldfastError, StoreClosed, TryAgain
 from holdfast.core.events import Hint
 from holdfast.core.failures import Failure
 from holdfast.core.runs import AgentTerms
@@ -50,6 +50,8 @@ class Runner:
         self._work: asyncio.Task[None] | None = None
         self._executing = False
         self._chosen_for_turn = -1
+        # An interrupt is ended whether there is a place for the chat or not: what follows it waits for one.
+        self._has_place = run.chat.view.chat.status != "interrupting"
         run.chat.when_moved = self._end_work
         if founded is not None:
             self._begin(founded)
@@ -106,7 +108,7 @@ class Runner:
         chat = self.run.chat
         try:
             while chat.owned and chat.view.chat.status in ("running", "interrupting"):
-                if self.run.stopping and chat.view.chat.status == "running":
+                if chat.view.chat.status == "running" and (self.run.stopping or not self._has_place):
                     await chat.record(commands.Release())
                     return
                 await self._once()
@@ -207,12 +209,8 @@ class Runner:
         """Whatever went wrong is the turn's end, not the chat's."""
         chat = self.run.chat
         log.error("turn failed", chat_id=chat.chat_id, exc_info=error)
-        text = error.text if isinstance(error, HoldfastError) else f"{type(error).__name__}: {error}"
-        failure = Failure(
-            kind="internal", message="The turn failed because of a fault in Holdfast.", detail=text
-        )
         try:
-            await chat.commit(commands.FailTurn(failure=failure))
+            await chat.commit(commands.FailTurn(failure=_failure(error)))
         except Stale:
             await chat.reload()
 
@@ -229,6 +227,14 @@ class Runner:
                 return
             except Exception:
                 log.exception("chat not given back", chat_id=chat.chat_id)
+
+
+def _failure(error: Exception) -> Failure:
+    """An error that is nobody's bug says itself what is wrong: a workspace that was moved away, say."""
+    if isinstance(error, HoldfastError) and not isinstance(error, (Bug, TryAgain)):
+        return Failure(kind="config", message=error.text)
+    text = error.text if isinstance(error, HoldfastError) else f"{type(error).__name__}: {error}"
+    return Failure(kind="internal", message="The turn failed because of a fault in Holdfast.", detail=text)
 
 
 Chosen = tuple[Settings | None, NamedAgent | None, tuple[Budget, ...], AgentTerms | None]

@@ -26,8 +26,7 @@ async def _instructions(run: Run, surroundings: Surroundings) -> tuple[NewMessag
     history = await run.chat.history()
     if history.instructed_for == (where.workspace_id or ""):
         return ()
-    # Where the place is says the database, which may be away for a moment.
-    return await run.chat.persist(lambda: instructions_of(where, surroundings))
+    return await run.chat.prepare(lambda: instructions_of(where, surroundings))
 
 
 async def instructions_of(where: Where, surroundings: Surroundings) -> tuple[NewMessage, ...]:
@@ -42,7 +41,7 @@ async def instructions_of(where: Where, surroundings: Surroundings) -> tuple[New
 async def _check(run: Run, surroundings: Surroundings) -> tuple[NewMessage, ...]:
     if not wrote(run, run.chat.view):
         return ()
-    checked = await run.chat.persist(lambda: surroundings.check(run.where))
+    checked = await run.chat.prepare(lambda: surroundings.check(run.where))
     if checked is None:
         return ()
     notice = Notice(code=CHECK, text=checked.text, data=msgspec.to_builtins(checked))
