@@ -106,6 +106,27 @@ async def test_what_a_sub_agent_asks_may_be_answered_where_it_is_shown(admin: Cl
     assert "yes please" in (await admin.messages(root["id"]))[-1]["parts"][0]["text"]
 
 
+async def test_what_was_asked_of_a_chat_with_sub_agents_says_that_it_waits_for_them(admin: Client) -> None:
+    child = 'call: ask_user {\\"questions\\": [{\\"id\\": \\"q\\", \\"text\\": \\"Tea?\\"}]}'
+    chat = await admin.start_chat(f'call: spawn_agent {{"prompt": "{child}"}}\ncall: wait_agents {{}}')
+    await admin.until(chat["id"], lambda now: now["waiting"] == "children" and now["action"] is not None)
+    answer = await admin.post(f"chats/{chat['id']}/reconcile")
+    assert (answer.status, answer.json["waiting"]) == (202, "children")
+    assert answer.json == await admin.chat(chat["id"])
+
+
+async def test_client_tools_may_be_named_among_the_tools_later_too(admin: Client) -> None:
+    chat = await admin.start_chat("say: hi", client_tools=[TOOL], tools=["measure"])
+    await admin.until_settled(chat["id"])
+    path = f"chats/{chat['id']}"
+    assert (await admin.patch(path, {"tools": {"measure": "deny"}})).status == 200
+    assert (await admin.patch(path, {"tools": ["measure", "todo"]})).status == 200
+    assert (await admin.patch(path, {"tools": ["measures"]})).status == 422
+    await admin.post(f"{path}/messages", {"content": 'call: measure {"n": 1}'})
+    (call,) = await asked(admin, chat["id"])
+    assert (call["kind"], call["name"]) == ("client_tool", "measure")
+
+
 async def test_bad_client_tools(admin: Client) -> None:
     for tool in (
         {**TOOL, "name": "todo"},

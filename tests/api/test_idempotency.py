@@ -68,3 +68,10 @@ async def test_bad_keys(admin: Client) -> None:
     for bad in ("x" * 256, "two words", "ü"):
         refused = await admin.post("chats", {"content": "hi"}, headers=key(bad))
         assert refused.status in (400, 422), bad
+    headers = [("Idempotency-Key", "one"), ("Idempotency-Key", "other")]
+    async with admin.session.post(
+        f"{admin.address}/api/v1/chats",
+        json={"content": "hi"},
+        headers=[("Authorization", f"Bearer {admin.token}"), *headers],
+    ) as doubled:
+        assert doubled.status == 422

@@ -125,7 +125,7 @@ def _unnamed(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 modes = pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 
 
-@pytest.mark.heavy
+@pytest.mark.timeout(1200)
 @modes
 async def test_whatever_is_sent_is_no_fault_of_the_server(mode: GenerationMode, tmp_path: Path) -> None:
     await _try_everything(mode, tmp_path, examples=12)

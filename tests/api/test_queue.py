@@ -70,7 +70,8 @@ async def test_a_hold_needs_its_token(admin: Client) -> None:
     await admin.post(f"chats/{chat_id}/interrupt")
     idle = await admin.until_settled(chat_id)
     assert (idle["status"], idle["waiting"], idle["queue_length"]) == ("idle", "held", 1)
-    assert (await admin.patch(path, {"held": False, "hold_token": token})).status == 200
+    released = await admin.patch(path, {"held": False, "hold_token": token})
+    assert released.json == {**item, "content": edited.json["content"]}, "it enters the history as it was"
     await admin.until(chat_id, lambda now: now["status"] == "idle" and now["queue_length"] == 0)
     assert text((await admin.messages(chat_id))[-1]) == "yes"
 

@@ -29,6 +29,7 @@ async def test_a_link_signs_in_once(server: Serving) -> None:
     assert link not in cookie
     again = await server.nobody.post("session", {"token": link})
     assert (again.status, again.code) == (401, "unauthorized")
+    assert again.headers["WWW-Authenticate"] == "Bearer"
 
 
 async def test_signing_out(server: Serving) -> None:

@@ -91,6 +91,7 @@ def test_something_is_said_queued_and_stopped(server: Server) -> None:
     assert "question: ask_user" in server.done("ps")
     assert server.done("send", chat, "say: later") == "It waits in the queue, at place 1.\n"
     queued = json.loads(server.done("send", chat, "-", "--json", given="say: even later\n"))
+    assert list(queued) == ["queued"], "as the API answers"
     assert queued["queued"]["position"] == 1
     assert server.done("stop", chat) == "Stopping.\n"
     assert server.run("send", chat, "x", "--steer", "--interrupt").returncode == 2

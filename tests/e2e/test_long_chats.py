@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from tests.e2e.conftest import PHONE, WIDE, Opens
+from tests.e2e.conftest import PATIENCE_MS, PHONE, WIDE, Opens
 from tests.e2e.conversing import answers, box, log
 from tests.e2e.history import BEGINNING, with_history
 from tests.e2e.server import Person
@@ -241,7 +241,8 @@ def test_a_flood_of_words_is_not_in_the_way_of_typing(page: Page, person: Person
     keys: list[float] = page.evaluate("window.keys_ms")
     # Generous: a busy machine is no fault of the page. Drawing everything with every part takes longer.
     assert max(keys, default=0) < 2000
-    expect(page.get_by_test_id("live")).to_have_count(0)
+    # So many words take a busy machine more than a minute.
+    expect(page.get_by_test_id("live")).to_have_count(0, timeout=4 * PATIENCE_MS)
 
 
 def test_two_thousand_parts_a_second_are_drawn_while_somebody_types(page: Page, person: Person) -> None:

@@ -171,6 +171,8 @@ async def change_chat(
     """Change what was chosen for a chat. Archiving takes the whole family."""
     chat = await own_chat(services, caller, chat_id)
     new = _choices(services, data, chat)
+    if data.tools is not UNSET:
+        new["tools"] = check_tools(services, data.tools, await _client_tools(services, chat.id))
     if data.archived is not UNSET and data.archived != chat.archived:
         move = Archive() if data.archived else Unarchive()
         if not new:
@@ -221,9 +223,12 @@ def _choices(services: Services, data: ChangeChat, chat: Chat) -> Choices:
     )
     if data.budget is not UNSET:
         new["budget"] = None if data.budget is None else budget_in(data.budget)
-    if data.tools is not UNSET:
-        new["tools"] = check_tools(services, data.tools)
     return new
+
+
+async def _client_tools(services: Services, chat_id: ChatId) -> tuple[str, ...]:
+    known = await services.store.read(choices.settings(chat_id))
+    return () if known is None else tuple(tool.name for tool in known.client_tools)
 
 
 @delete("/chats/{chat_id:str}", guards=[needs("chats:write")], status_code=204)
@@ -235,20 +240,25 @@ async def delete_chat(request: JsonRequest, chat_id: InPath, services: With, cal
 
 @post("/chats/{chat_id:str}/fork", guards=[needs("chats:write")], status_code=201)
 async def fork_chat(
-    request: JsonRequest, chat_id: InPath, data: JSONBody[ForkChat], services: With, caller: By
+    request: JsonRequest,
+    chat_id: InPath,
+    services: With,
+    caller: By,
+    data: JSONBody[ForkChat | None] = None,
 ) -> Response[Chat]:
     """A new idle chat with the history up to a message (all of it when none is named)."""
+    wanted = data or ForkChat()
     chat = await own_chat(services, caller, chat_id)
-    if data.message_id is not None:
-        await _own_message(services, chat, data.message_id)
+    if wanted.message_id is not None:
+        await _own_message(services, chat, wanted.message_id)
     source, agent = await services.store.read(choices.settings(chat.id), named_agents.of_chat(chat.id))
     if source is None:
         raise not_found("chat")
-    title = data.title if data.title is not None else f"{source.title} (fork)".strip()
+    title = wanted.title if wanted.title is not None else f"{source.title} (fork)".strip()
     settings = msgspec.structs.replace(
         source,
         title=one_line(title, TITLE_LENGTH),
-        title_source="person" if data.title else source.title_source,
+        title_source="person" if wanted.title else source.title_source,
         summary="",
         pinned=False,
         budget=budget_of(None, services),
@@ -264,7 +274,7 @@ async def fork_chat(
             owner_id=caller.user.id,
             source_id=chat.id,
             settings=settings,
-            up_to=None if data.message_id is None else MessageId(data.message_id),
+            up_to=None if wanted.message_id is None else MessageId(wanted.message_id),
         ),
         answer=lambda applied: (201, created(applied, settings, agent)),
     )

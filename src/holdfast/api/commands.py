@@ -129,10 +129,13 @@ async def once_of(
 
 
 def key_of(request: Request[Any, Any, Any]) -> str | None:
-    key = request.headers.get(KEY_HEADER)
-    if key is not None and _KEY.fullmatch(key) is None:
+    given = request.headers.getall(KEY_HEADER, [])
+    if len(given) > 1:
+        # One of two would be as good as none for who repeats the request with the other.
+        raise invalid(KEY_HEADER, "given twice")
+    if given and _KEY.fullmatch(given[0]) is None:
         raise invalid(KEY_HEADER, "1 to 255 visible ASCII characters")
-    return key
+    return given[0] if given else None
 
 
 def json_response(status: int, body: bytes) -> Response[Any]:

@@ -69,7 +69,9 @@ async def chat_feed(
 
 @get("/feed", guards=[needs("chats:read")], media_type="text/event-stream")
 async def list_feed(request: JsonRequest, services: With, caller: By, cursor: After = None) -> Streamed:
-    """The caller's chat list as it changes: created, changed, removed, needs_you."""
+    """The caller's chat list as it changes: created, changed, removed, needs_you. A client that comes back
+    with `Last-Event-ID` (or `cursor`) is told of the chats that worked meanwhile, the newest 200; what was
+    renamed, archived or deleted it finds in the list, which it reads again after `caught_up`."""
     check_open(services)
     seen = request.headers.get("Last-Event-ID") or cursor
 

@@ -76,12 +76,13 @@ async def change_queued(
         commands.append(ReleaseQueued(item_id=item, hold_token=data.hold_token))
     if not commands:
         raise invalid("body", "name at least one of content, position and held")
+    waiting = {known.id: known for known in await services.store.read(queue.queue(chat.id))}
 
     def answer(applied: Applied) -> tuple[int, object]:
         match applied.change.answer:
             case Message() as entered:
                 # At the head of an idle chat, and free: it is in the history from now on.
-                return 200, entered_item(item, entered)
+                return 200, entered_item(waiting[item], entered)
             case None:
                 return 200, None
             case changed:

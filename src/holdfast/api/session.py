@@ -46,6 +46,7 @@ async def sign_in(request: JsonRequest, data: JSONBody[SignInWith], services: Wi
             "unauthorized",
             "The token is not valid: a sign-in link works once and for ten minutes. "
             "`holdfast user sign-in` makes another.",
+            headers={"WWW-Authenticate": "Bearer"},
         )
     caller = await services.access.authenticate(session.secret.reveal())
     scopes = () if caller is None else tuple(sorted(caller.scopes))

@@ -6,7 +6,6 @@ from holdfast.chats.view import Queued, View
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.calls import Action
 from holdfast.core.chats import Chat, Settings
-from holdfast.core.ids import QueueItemId
 from holdfast.core.messages import Message, QueueItem
 from holdfast.store.interface import Applied
 from holdfast.store.queue import item_of
@@ -51,6 +50,9 @@ def moved(chat: Chat, applied: Applied) -> Chat:
     """A chat that was read before the commit, with what the commit moved."""
     view = _view(applied)
     state = view.chat
+    if state.version == chat.version:
+        # There was nothing to do, and what was read says more: whether it waits for sub-agents.
+        return chat
     # Its own calls that still wait, and those of sub-agents.
     waiting = {call.call_id for call in view.calls if call.state == "waiting"}
     asked = tuple(
@@ -107,20 +109,9 @@ def queue_item(applied: Applied, item: Queued, *, with_token: bool = False) -> Q
     return item_of(item, position, with_token=with_token)
 
 
-def entered_item(item_id: QueueItemId, message: Message) -> QueueItem:
+def entered_item(item: Queued, message: Message) -> QueueItem:
     """An item as it was when it left the queue and became this message."""
-    assert message.created_by is not None, "what waited in a queue has an author"
-    return QueueItem(
-        id=item_id,
-        content=message.parts,
-        busy="queue",
-        position=0,
-        held=False,
-        model=message.model,
-        effort=message.effort,
-        created_by=message.created_by,
-        created_at=message.created_at,
-    )
+    return item_of(replace(item, parts=message.parts, hold_token=None, hold_until=None), 0)
 
 
 def _view(applied: Applied) -> View:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.cli.client import Client
 
 
-class Sent(Record, frozen=True, kw_only=True):
+class Sent(Record, frozen=True, kw_only=True, omit_defaults=True):
     """`message` when it entered the history, `queued` when it waits its turn."""
 
     message: Message | None = None

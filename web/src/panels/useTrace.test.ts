@@ -14,3 +14,12 @@ test("of two that know no end, the one that was told counts", () => {
   const later = { ...begun, output: "so far" };
   expect(merged([begun], [later])).toEqual([later]);
 });
+
+test("a step that was given up goes with the end of its turn; an agent that goes on stays", () => {
+  const turn = span({ id: "turn-1", kind: "turn", finished_at: null, outcome: null });
+  const step = span({ id: "step-1-1", kind: "step", finished_at: null, outcome: null });
+  const agent = span({ id: "agent-1", kind: "agent", finished_at: null, outcome: null });
+  expect(merged([], [turn, step, agent])).toEqual([turn, step, agent]);
+  const over = { ...turn, finished_at: at(3), outcome: "interrupted" };
+  expect(merged([over], [turn, step, agent])).toEqual([over, agent]);
+});

@@ -78,7 +78,10 @@ async function turnSpans(chatId: string, turn: number, signal: AbortSignal): Pro
   return spans;
 }
 
-/** Pure. Of two reports of a span the one that knows its end counts, else the one that was told. */
+const ATTEMPTED: readonly Span["kind"][] = ["step", "model_call", "compaction"];
+
+/** Pure. Of two reports of a span the one that knows its end counts, else the one that was told. A step that
+ *  was told and given up before it could be kept is none: its turn has ended, and it has not. */
 export function merged(read: Iterable<Span>, told: Iterable<Span>): Span[] {
   const all = new Map<string, Span>();
   for (const span of read) all.set(span.id, span);
@@ -87,5 +90,11 @@ export function merged(read: Iterable<Span>, told: Iterable<Span>): Span[] {
     if (known === undefined || known.finished_at === null || span.finished_at !== null)
       all.set(span.id, span);
   }
-  return [...all.values()];
+  const spans = [...all.values()];
+  const over = new Set(
+    spans.flatMap(span => (span.kind === "turn" && span.finished_at !== null ? [span.turn] : [])),
+  );
+  return spans.filter(
+    span => span.finished_at !== null || !over.has(span.turn) || !ATTEMPTED.includes(span.kind),
+  );
 }
