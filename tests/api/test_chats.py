@@ -201,7 +201,7 @@ async def test_forks(admin: Client) -> None:
     copied = await admin.messages(fork.json["id"])
     assert [text(message) for message in copied] == [text(message) for message in history[:2]]
     assert {message["id"] for message in copied}.isdisjoint(message["id"] for message in history)
-    whole = await admin.post(f"chats/{chat['id']}/fork")
+    whole = await admin.post(f"chats/{chat['id']}/fork", {})
     assert len(await admin.messages(whole.json["id"])) == 4
 
 

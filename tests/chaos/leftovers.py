@@ -1,8 +1,9 @@
-"""What a server holds: descriptors, threads, children, memory, connections to the database. Sampled from
-outside, for what must be back at its base line when the load is over, and for the soak."""
+"""What a server holds: descriptors, threads, children, memory, connections to the database, tasks. Sampled
+from outside, for what must be back at its base line when the load is over, and for the soak."""
 
 import asyncio
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +12,11 @@ import asyncpg
 from tests.chaos.stage import DATABASE, Stage
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_TASKS = re.compile(r"^holdfast_tasks (\S+)", re.MULTILINE)
 # After the end everything is back within so long.
 BACK_SECONDS = 30.0
 # Connections are kept for the next request, threads for the next call: so much more is no leak.
-SPARE = {"descriptors": 12, "threads": 10, "children": 0, "connections": 12}
+SPARE = {"descriptors": 12, "threads": 10, "tasks": 12, "children": 0, "connections": 12}
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Sample:
 
     descriptors: int
     threads: int
+    tasks: int
     children: int
     connections: int
     resident_bytes: int
@@ -39,6 +42,7 @@ async def sample(stage: Stage) -> Sample:
     return Sample(
         descriptors=sum(one[0] for one in held),
         threads=sum(one[1] for one in held),
+        tasks=sum([await _tasks(stage, address) for address in stage.healthy()]),
         children=sum(one[2] for one in held),
         connections=await _connections(stage),
         resident_bytes=sum(one[3] for one in held),
@@ -61,6 +65,14 @@ def _of_process(pid: int) -> tuple[int, int, int, int]:
     children = sum(len((thread / "children").read_text().split()) for thread in threads)
     resident = int((here / "statm").read_text().split()[1]) * PAGE_BYTES
     return len(list((here / "fd").iterdir())), len(threads), children, resident
+
+
+async def _tasks(stage: Stage, address: str) -> int:
+    headers = {"Authorization": f"Bearer {stage.observer.token}"}
+    async with stage.session.get(f"{address}/api/v1/metrics", headers=headers) as answer:
+        found = _TASKS.search(await answer.text())
+    assert found is not None, "a server says how many tasks it has"
+    return int(float(found[1]))
 
 
 async def _connections(stage: Stage) -> int:

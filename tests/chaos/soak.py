@@ -73,7 +73,8 @@ def not_flat(samples: Sequence[Sample], memory_bytes: int = MEMORY_BYTES) -> lis
 def _tell(now: Sample, result: Result, elapsed: float) -> None:
     print(
         f"{elapsed:7.0f} s  {result.chats:3} chats  {now.resident_bytes / MIB:7.1f} MiB"
-        f"  {now.descriptors:4} descriptors  {now.threads:3} threads  {now.children:2} children"
+        f"  {now.descriptors:4} descriptors  {now.threads:3} threads  {now.tasks:3} tasks"
+        f"  {now.children:2} children"
         f"  {now.connections:3} connections  violations {len(result.violations)}",
         flush=True,
     )

@@ -19,7 +19,7 @@ def values(metrics: Metrics) -> dict[str, float]:
     }
 
 
-def test_everything_is_there_from_the_start() -> None:
+async def test_everything_is_there_from_the_start() -> None:
     shown = Metrics().exposition().decode()
     names = set(re.findall(r"^# TYPE (\S+)", shown, re.MULTILINE))
     assert names >= {
@@ -31,18 +31,19 @@ def test_everything_is_there_from_the_start() -> None:
         "holdfast_cost_usd_micros_total",
         "holdfast_step_seconds",
         "holdfast_chats_running",
+        "holdfast_tasks",
         "holdfast_stale_commits_total",
         "holdfast_leases_lost_total",
     }
 
 
-def test_two_processes_in_one_do_not_share_them() -> None:
+async def test_two_processes_in_one_do_not_share_them() -> None:
     first, second = Metrics(), Metrics()
     first.leases_lost.inc()
     assert values(second)["holdfast_leases_lost_total"] == 0
 
 
-def test_a_call_is_counted_once_whenever_its_result_enters_history() -> None:
+async def test_a_call_is_counted_once_whenever_its_result_enters_history() -> None:
     metrics = Metrics()
     one, two = CallId("call-1"), CallId("call-2")
     asked = after(view(), step(new_call(one), new_call(two)), StartCalls(call_ids=(one, two)))
@@ -56,7 +57,7 @@ def test_a_call_is_counted_once_whenever_its_result_enters_history() -> None:
     assert counted["holdfast_calls_total failed"] == 1
 
 
-def test_steps_turns_tokens_and_failed_attempts() -> None:
+async def test_steps_turns_tokens_and_failed_attempts() -> None:
     metrics = Metrics()
     metrics.failed_attempt("overloaded")
     answered = CommitStep(step=step().step, messages=(assistant(),))

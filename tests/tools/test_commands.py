@@ -148,6 +148,12 @@ async def test_a_cancelled_call_ends_its_tree_and_says_what_it_had(bench: Bench)
         bench.call("execute", command=f"echo so far; (setsid sleep {mark} &); sleep {mark}")
     )
     await until(lambda: len(sleeping(mark)) == 2, "it runs")
+    # And it is known to: who cancels at the moment of the beginning hears of nothing but the cancellation.
+    (entry,) = await bench.room.processes.all_of(CHAT)
+    process = bench.room.processes.running(CHAT, entry.id)
+    assert process is not None
+    assert await process.begun
+    await asyncio.sleep(0.1)
     calling.cancel()
     answer = await calling
     assert answer.outcome == "cancelled"

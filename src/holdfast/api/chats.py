@@ -240,25 +240,20 @@ async def delete_chat(request: JsonRequest, chat_id: InPath, services: With, cal
 
 @post("/chats/{chat_id:str}/fork", guards=[needs("chats:write")], status_code=201)
 async def fork_chat(
-    request: JsonRequest,
-    chat_id: InPath,
-    services: With,
-    caller: By,
-    data: JSONBody[ForkChat | None] = None,
+    request: JsonRequest, chat_id: InPath, data: JSONBody[ForkChat], services: With, caller: By
 ) -> Response[Chat]:
     """A new idle chat with the history up to a message (all of it when none is named)."""
-    wanted = data or ForkChat()
     chat = await own_chat(services, caller, chat_id)
-    if wanted.message_id is not None:
-        await _own_message(services, chat, wanted.message_id)
+    if data.message_id is not None:
+        await _own_message(services, chat, data.message_id)
     source, agent = await services.store.read(choices.settings(chat.id), named_agents.of_chat(chat.id))
     if source is None:
         raise not_found("chat")
-    title = wanted.title if wanted.title is not None else f"{source.title} (fork)".strip()
+    title = data.title if data.title is not None else f"{source.title} (fork)".strip()
     settings = msgspec.structs.replace(
         source,
         title=one_line(title, TITLE_LENGTH),
-        title_source="person" if wanted.title else source.title_source,
+        title_source="person" if data.title else source.title_source,
         summary="",
         pinned=False,
         budget=budget_of(None, services),
@@ -274,7 +269,7 @@ async def fork_chat(
             owner_id=caller.user.id,
             source_id=chat.id,
             settings=settings,
-            up_to=None if wanted.message_id is None else MessageId(wanted.message_id),
+            up_to=None if data.message_id is None else MessageId(data.message_id),
         ),
         answer=lambda applied: (201, created(applied, settings, agent)),
     )

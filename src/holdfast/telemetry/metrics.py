@@ -1,6 +1,7 @@
 """Counters for operators, in Prometheus' words. One object per process, passed to whoever counts. What every
 step counts is plain numbers until somebody asks: the library's own counters cost ten times as much."""
 
+import asyncio
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ class Metrics:
             "holdfast_failed_attempts", "Attempts that failed, by kind", ["kind"], registry=registry
         )
         self.chats = Gauge("holdfast_chats_running", "Chats this process runs", registry=registry)
+        self._tasks = Gauge("holdfast_tasks", "Tasks on this process's event loop", registry=registry)
         self.stale = Counted(
             "holdfast_stale_commits", "Commits refused because the work was out of date", registry=registry
         )
@@ -49,6 +51,8 @@ class Metrics:
         self._attempts.labels(kind).inc()
 
     def exposition(self) -> bytes:
+        """Asked for on the event loop."""
+        self._tasks.set(len(asyncio.all_tasks()))
         return generate_latest(self.registry)
 
 

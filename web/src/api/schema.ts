@@ -879,7 +879,7 @@ export interface Routes {
   "GET /chats/{chat_id}": { answer: Chat };
   "PATCH /chats/{chat_id}": { body: ChangeChat; answer: Chat };
   "DELETE /chats/{chat_id}": { answer: undefined };
-  "POST /chats/{chat_id}/fork": { body: ForkChat | null; answer: Chat };
+  "POST /chats/{chat_id}/fork": { body: ForkChat; answer: Chat };
   "POST /chats/{chat_id}/interrupt": { answer: Chat };
   "POST /chats/{chat_id}/compact": { answer: Chat };
   "POST /chats/{chat_id}/retry": { answer: Chat };
