@@ -62,7 +62,17 @@ def test_a_mistake_is_explained() -> None:
 
 def test_a_server_holds_nothing_that_it_does_not_use() -> None:
     """Each of these takes megabytes."""
-    unwanted = "typer pydantic rich cryptography asyncpg aiohttp genai_prices redis quickjs".split()
+    unwanted = [
+        "typer",
+        "pydantic",
+        "rich",
+        "cryptography",
+        "asyncpg",
+        "aiohttp",
+        "genai_prices",
+        "redis",
+        "quickjs",
+    ]
     code = (
         "import sys; sys.argv = ['holdfast', 'serve', '--config', '/nowhere.toml']\n"
         "from holdfast.cli.start import main\n"
