@@ -12,6 +12,8 @@ BIN := .venv/bin
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL := --maxprocesses=8 --dist=worksteal --numprocesses
 PYTEST := $(BIN)/python -m pytest --inline-snapshot=disable
+# pytest, and what failed once more, alone (tests/unsteady.md).
+SUITE := $(BIN)/python -m tests.suite
 # Tests wait a lot; what lint has to say meanwhile is said in one piece.
 beside_lint = said="$$(mktemp)"; \
 	{ sh scripts/lint >"$$said" 2>&1; code=$$?; cat "$$said"; rm -f "$$said"; exit $$code; } & lint=$$!; \
@@ -28,6 +30,10 @@ help: ## List the commands
 setup: ## Make .venv what the lock says and build the page (needs Python 3.11 or newer; quick when nothing changed)
 	@PYTHON='$(PYTHON)' sh scripts/setup
 
+.PHONY: setup-browser
+setup-browser: ## The same, with the Chromium that the page is tested in
+	@BROWSER=1 PYTHON='$(PYTHON)' sh scripts/setup
+
 .PHONY: run
 run: setup ## Start the server from this checkout: SQLite, the demo model, no key needed
 	@$(BIN)/holdfast serve $(ARGS)
@@ -39,15 +45,15 @@ lint: setup ## Format, lint, types and import rules, without tests
 .PHONY: check
 check: setup ## Everything quick: lint and the fast tests (under 3 minutes)
 	@echo '==> fast tests, and lint beside them'
-	@$(call beside_lint,$(PYTEST) $(PARALLEL) $(PROCESSORS) -m 'not heavy and not slow' $(ARGS))
+	@$(call beside_lint,$(SUITE) $(PARALLEL) $(PROCESSORS) -m 'not heavy and not slow' $(ARGS))
 
 .PHONY: test
-test: setup ## Everything but the slow tests, on SQLite and PostgreSQL (under 20 minutes)
+test: setup-browser ## Everything but the slow tests, on SQLite and PostgreSQL (under 20 minutes)
 	@echo '==> tests, and lint beside them'
-	@$(call beside_lint,$(PYTEST) $(PARALLEL) $(shell expr 2 '*' $(PROCESSORS)) -m 'not slow' $(ARGS))
+	@$(call beside_lint,$(SUITE) $(PARALLEL) $(shell expr 2 '*' $(PROCESSORS)) -m 'not slow' $(ARGS))
 
 .PHONY: test-slow
-test-slow: setup ## The slow tests, which take minutes each
+test-slow: setup-browser ## The slow tests, which take minutes each
 	@echo '==> slow tests'
 	@$(PYTEST) -m slow --timeout=3600 $(ARGS) || { code=$$?; [ $$code -eq 5 ] && echo 'There is no slow test to run.' || exit $$code; }
 
@@ -56,7 +62,7 @@ bench: setup ## Measure; W=name runs one workload alone, WRITE=1 writes docs/per
 	@$(BIN)/python -m bench $(W) $(if $(WRITE),--write) $(ARGS)
 
 .PHONY: screenshots
-screenshots: setup ## Take pictures of every screen of the page into docs/pictures
+screenshots: setup-browser ## Take pictures of every screen of the page into docs/pictures
 	@$(BIN)/python scripts/screenshots.py $(ARGS)
 
 .PHONY: chaos

@@ -13,7 +13,7 @@ from holdfast.api.app import document
 from holdfast.chats.states import State
 from holdfast.chats.table import TABLE
 from holdfast.config.sections import MEANINGS, NAMED_SECTIONS, RELOADED, SECTIONS
-from holdfast.config.values import Key, expected, keys_of
+from holdfast.config.values import ConfigKey, expected, keys_of
 from holdfast.core.secret import Secret
 from holdfast.core.shapes import Record
 from holdfast.providers.kinds import KINDS
@@ -54,8 +54,9 @@ A key is looked for in this order; the first place that has it wins:
 2. the environment: `HOLDFAST_<SECTION>_<KEY>`, for example `HOLDFAST_SERVER_PORT`; for a table with a name,
    `HOLDFAST_<SECTION>_<NAME>_<KEY>`, for example `HOLDFAST_PROVIDERS_LOCAL_BASE_URL` (in capitals, and `_`
    for whatever is no letter or digit);
-3. the file: the one named by `--config`, else `./holdfast.toml`, else
-   `$XDG_CONFIG_HOME/holdfast/holdfast.toml` (`~/.config/holdfast/holdfast.toml`);
+3. the file: the one named by `--config`, else by the variable `HOLDFAST_CONFIG`, else
+   `$XDG_CONFIG_HOME/holdfast/holdfast.toml` (`~/.config/holdfast/holdfast.toml`); never one in the current
+   directory, which an agent may have written;
 4. the default.
 
 **In the environment** everything is text. A flag is `true`, `yes`, `on`, `1` or `false`, `no`, `off`, `0`; a
@@ -104,7 +105,7 @@ def _table(name: str, title: str, section: type[Record]) -> list[str]:
     return [f"## `{title}`", "", "| key | takes | default | |", "|---|---|---|---|", *rows, ""]
 
 
-def _default(key: Key) -> str:
+def _default(key: ConfigKey) -> str:
     if key.required:
         return "needed"
     value = key.default.reveal() if isinstance(key.default, Secret) else key.default

@@ -13,10 +13,13 @@ _HEAD = """\
 Written from `holdfast/cli` by `make docs`. Exit codes: 0 done, 1 the work failed, 2 wrong usage, 3 cannot
 reach the server, 130 interrupted.
 
-Commands that talk to a server take its address from `--url`, from `HOLDFAST_URL`, or from this machine's
-configuration; and their token from `HOLDFAST_TOKEN`, or (on the server's own machine) from the file
-`admin.token` in its data directory. Text that models, tools and other people wrote is shown with its control
-characters made visible; `--json` has it exactly.
+Commands that talk to a server take its address from `--url` or `HOLDFAST_URL`, and their token from
+`HOLDFAST_TOKEN`. Without these they talk to the server of this machine, wherever it listens: its address
+stands in its data directory, and its owner reaches it by the socket `admin.sock` there. What stands in that
+directory is shown to no other server; another address needs a token of its own.
+
+Text that models, tools and other people wrote is shown with control characters, marks of direction, invisible
+and look-alike characters made visible, as in `⟨U+202E⟩`; `--json` has it exactly.
 """
 
 

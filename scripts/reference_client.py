@@ -1,5 +1,5 @@
 """The types of the page's client (`web/src/api/schema.ts`), made from the OpenAPI document: an interface for
-each schema, and a table of all routes with what they take and answer."""
+each schema, the events of each feed, and a table of all routes with what they take and answer."""
 
 import json
 from collections.abc import Iterator
@@ -14,6 +14,11 @@ HEAD = """\
 SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 METHODS = ("get", "post", "put", "patch", "delete")
 PREFIX = "/api/v1"
+FEEDS = {
+    "ChatFeedEvent": "x-feed-events",
+    "ListFeedEvent": "x-list-feed-events",
+    "RunFeedEvent": "x-run-feed-events",
+}
 
 
 def client(document: Schema) -> str:
@@ -22,6 +27,11 @@ def client(document: Schema) -> str:
     lines = [HEAD]
     for name in sorted(schemas):
         lines += [f"export interface {name} {_object(schemas[name], sent=name in sent)}", ""]
+    for name, events in FEEDS.items():
+        told = [
+            f'  | {{ event: "{event}"; data: {_name(data)} }}' for event, data in document[events].items()
+        ]
+        lines += [f"export type {name} =", *told[:-1], f"{told[-1]};", ""]
     lines.append("export interface Routes {")
     for path, methods in document["paths"].items():
         if path.startswith(PREFIX):

@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 from typing import Any, cast
 
-from holdfast.scripts.runs.tool import workflow_tool
+from holdfast.scripts.runs.tool import workflow_tools
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import Tool
 
@@ -38,6 +38,7 @@ def tools() -> str:
     nothing = cast(Any, None)
     found = built_in(
         workspaces=nothing,
+        walled=nothing,
         seen=nothing,
         processes=nothing,
         limits=nothing,
@@ -48,7 +49,7 @@ def tools() -> str:
         clock=nothing,
         ripgrep=None,
     )
-    found = (*found, workflow_tool(nothing, cast(Any, SimpleNamespace(store=None))))
+    found = (*found, *workflow_tools(nothing, cast(Any, SimpleNamespace(store=None))))
     ordered = sorted(found, key=lambda tool: tool.name)
     listed = ", ".join(f"[{tool.name}](#{tool.name})" for tool in ordered)
     return "\n".join([HEAD, listed + ".", *(line for tool in ordered for line in _tool(tool))]) + "\n"
@@ -58,7 +59,7 @@ def _tool(tool: Tool) -> list[str]:
     schema = cast(Schema, tool.schema)
     facts = [f"Effect: `{tool.effect}`", f"approval: {_approval(tool)}"]
     facts += ["exclusive"] if tool.exclusive else []
-    facts += ["ends the turn"] if tool.ends_turn else []
+    facts += ["ends the turn"] if "ends_turn" in tool.traits else []
     rows = _rows(schema)
     lines = ["", f"## {tool.name}", "", tool.description, "", "; ".join(facts) + "."]
     if rows:

@@ -32,5 +32,8 @@ export default defineConfig({
     include: ["src/**/*.test.{ts,tsx}", "build/**/*.test.ts"],
     environment: "node",
     restoreMocks: true,
+    // A busy machine is no defect of a test.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });

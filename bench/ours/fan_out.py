@@ -15,23 +15,26 @@ from bench.serve import serve
 from bench.task import Figures, Task
 from holdfast.bus.interface import Bus
 from holdfast.core.clock import SystemClock
-from holdfast.core.events import Hint, RunHint
+from holdfast.core.events import BusEvent, Hint, RunHint
 from holdfast.core.ids import RandomIds
 from holdfast.core.runs import OVER, RunDetails
-from holdfast.scripts.runs.agents import Agents
-from holdfast.scripts.runs.conductor import Means
-from holdfast.scripts.runs.keeper import RunKeeper
+from holdfast.duties.worker import Worker
+from holdfast.scripts.reader import ScriptReader
+from holdfast.scripts.runs.agent_chats import AgentChats
 from holdfast.scripts.runs.library import Library
+from holdfast.scripts.runs.run_driver import RunResources
+from holdfast.scripts.runs.run_duty import RunDuty
+from holdfast.scripts.runs.run_start import RunRequest, Runs
+from holdfast.scripts.runs.sandboxes import Sandboxes
 from holdfast.scripts.runs.settings import RunSettings
-from holdfast.scripts.runs.stages import Sandboxes
-from holdfast.scripts.runs.starting import Runs, Wanted
 from holdfast.store import journals
 from holdfast.store.interface import Store
-from holdfast.tools.family import AgentLimits, Family
-from holdfast.tools.registry import Registry
+from holdfast.tools.agent_names import AgentNames
+from holdfast.tools.family import AgentFamily, AgentLimits
+from holdfast.tools.registry import ToolRegistry
+from holdfast.worker.chat_duty import ChatDuty
 from holdfast.worker.models import Models
 from holdfast.worker.settings import WorkerSettings
-from holdfast.worker.worker import Worker
 
 SCRIPT = """\
 export const meta = {name: 'fan-out', description: 'Many agents at once'}
@@ -43,9 +46,9 @@ async def run(task: Task) -> Figures:
     task = replace(task, steps=1)
     stopwatch = Stopwatch(task)
 
-    def see(hint: Hint) -> None:
+    def see(hint: BusEvent) -> None:
         """An agent that rests has ended."""
-        if hint.status == "idle":
+        if isinstance(hint, Hint) and hint.status == "idle":
             stopwatch.end(hint.chat_id)
 
     async with (
@@ -55,7 +58,7 @@ async def run(task: Task) -> Figures:
     ):
 
         async def ran(agents: int, number: int) -> RunDetails:
-            wanted = Wanted(
+            wanted = RunRequest(
                 owner_id=OWNER,
                 script=SCRIPT,
                 language="javascript",
@@ -78,7 +81,7 @@ async def run(task: Task) -> Figures:
         return figures
 
 
-async def _ran(store: Store, bus: Bus, commands: Runs, wanted: Wanted) -> RunDetails:
+async def _ran(store: Store, bus: Bus, commands: Runs, wanted: RunRequest) -> RunDetails:
     """From the wish to the end."""
     started = await commands.start(wanted)
     async with bus.listen(run_id=started.id) as hints:
@@ -96,17 +99,17 @@ async def _ran(store: Store, bus: Bus, commands: Runs, wanted: Wanted) -> RunDet
 @asynccontextmanager
 async def _working(store: Store, bus: Bus, models: Models, task: Task) -> AsyncGenerator[Runs]:
     """A worker with a keeper of runs; if it fails, so does what is done meanwhile."""
-    clock, ids, tools = SystemClock(), RandomIds(), Registry()
+    clock, ids, tools = SystemClock(), RandomIds(), ToolRegistry()
     commands = Runs(
         store=store,
-        publish=bus.publish,
         clock=clock,
         ids=ids,
-        library=Library(None, None),
+        library=Library(None, None, ScriptReader()),
         check_model=lambda _: None,
     )
-    family = Family(
+    family = AgentFamily(
         store=store,
+        agents=AgentNames(store, None),
         bus=bus,
         clock=clock,
         ids=ids,
@@ -114,23 +117,22 @@ async def _working(store: Store, bus: Bus, models: Models, task: Task) -> AsyncG
         check_model=lambda _: None,
         has_tool=lambda _: False,
     )
-    means = Means(
+    resources = RunResources(
         store=store,
-        publish=bus.publish,
         clock=clock,
         ids=ids,
-        agents=Agents(family),
+        agent_chats=AgentChats(family),
         library=commands.library,
         sandboxes=Sandboxes(spares=True),
         settings=lambda: RunSettings(max_concurrency=task.at_once),
     )
+    settings = WorkerSettings(max_per_user=task.at_once + 1)
+    chats = ChatDuty(store=store, bus=bus, models=models, tools=tools, settings=settings)
     worker = Worker(
+        [chats, RunDuty(resources, commands, chats)],
         store=store,
         bus=bus,
-        models=models,
-        tools=tools,
-        settings=WorkerSettings(max_per_user=task.at_once + 1),
-        beside=RunKeeper(bus, means, commands),
+        lease_seconds=lambda: settings.lease_seconds,
     )
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run())

@@ -9,23 +9,24 @@ from msgspec.structs import replace
 from bench.measure import Stopwatch
 from bench.ours.working import INPUT, TOOL, USAGE
 from bench.task import Task
+from holdfast.core.failures import ModelLimits
 from holdfast.core.shapes import encode_text
 from holdfast.core.usage import Usage
-from holdfast.providers.assemble import Answer
+from holdfast.providers.assemble import ModelAnswer
 from holdfast.providers.configs import NO_KEY, ModelConfig, ProviderConfig
 from holdfast.providers.interface import (
     Adapter,
     Event,
     Finished,
-    Request,
+    ModelRequest,
+    ReportedUsage,
     TextDelta,
     ToolCallEnd,
     ToolCallStart,
     ToolCallText,
-    UsageReport,
 )
 from holdfast.providers.prices import Prices
-from holdfast.providers.registry import Model, Registry, complete
+from holdfast.providers.registry import Model, ModelRegistry, complete
 from holdfast.worker.models import ConfiguredModels, Models
 
 
@@ -38,10 +39,10 @@ class Scripted:
         self._calls = steps - 1
         self._input = encode_text(INPUT)
 
-    def body(self, request: Request) -> bytes:
+    def body(self, request: ModelRequest) -> bytes:
         raise NotImplementedError("nothing is sent")
 
-    async def stream(self, request: Request) -> AsyncGenerator[Event]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event]:
         answered = 0
         for message in reversed(request.messages):
             if message.role == "user":
@@ -53,7 +54,7 @@ class Scripted:
             yield ToolCallEnd(key=0)
         else:
             yield TextDelta(text="done")
-        yield UsageReport(usage=USAGE)
+        yield ReportedUsage(usage=USAGE)
         stop = "tool_calls" if answered < self._calls else "stop"
         yield Finished(stop_reason=stop, response_id="r1", model="scripted")
 
@@ -71,10 +72,13 @@ class OneModel:
     def resolve(self, name: str | None) -> Model:
         return self._model
 
+    def learn(self, model: Model, limits: ModelLimits) -> None:
+        pass
+
     async def prepare(self, model: Model) -> None:
         pass
 
-    def priced(self, model: Model, answer: Answer) -> Usage:
+    def priced(self, model: Model, answer: ModelAnswer) -> Usage:
         return answer.usage
 
 
@@ -89,10 +93,13 @@ class Timed:
         model = self._models.resolve(name)
         return replace(model, adapter=TimedAdapter(model.adapter, self._stopwatch))
 
+    def learn(self, model: Model, limits: ModelLimits) -> None:
+        self._models.learn(model, limits)
+
     async def prepare(self, model: Model) -> None:
         await self._models.prepare(model)
 
-    def priced(self, model: Model, answer: Answer) -> Usage:
+    def priced(self, model: Model, answer: ModelAnswer) -> Usage:
         return self._models.priced(model, answer)
 
 
@@ -107,10 +114,10 @@ class TimedAdapter:
     def kind(self) -> str:
         return self._adapter.kind
 
-    def body(self, request: Request) -> bytes:
+    def body(self, request: ModelRequest) -> bytes:
         return self._adapter.body(request)
 
-    def stream(self, request: Request) -> AsyncGenerator[Event]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Event]:
         assert request.cache_key is not None
         self._stopwatch.lap(request.cache_key)
         return self._adapter.stream(request)
@@ -126,5 +133,5 @@ async def models_for(task: Task, stopwatch: Stopwatch) -> AsyncGenerator[Timed]:
         [ModelConfig(name="scripted", provider="local", model="scripted")],
         {},
     )
-    async with Registry(setup, environ={}) as registry:
+    async with ModelRegistry(setup, environ={}) as registry:
         yield Timed(ConfiguredModels(registry, Prices()), stopwatch)

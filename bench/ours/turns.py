@@ -15,14 +15,15 @@ from holdfast.bus.interface import Bus
 from holdfast.chats.commands import Create, Send
 from holdfast.core.chats import Settings
 from holdfast.core.clock import SystemClock
-from holdfast.core.events import Hint
+from holdfast.core.events import BusEvent, Hint
 from holdfast.core.ids import ChatId, RandomIds
+from holdfast.duties.worker import Worker
 from holdfast.store.interface import Applied, Store
-from holdfast.tools.contract import Answer, Context, Input, Tool
-from holdfast.tools.registry import Registry
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext
+from holdfast.tools.registry import ToolRegistry
+from holdfast.worker.chat_duty import ChatDuty
 from holdfast.worker.models import Models
 from holdfast.worker.settings import WorkerSettings
-from holdfast.worker.worker import Worker
 
 
 class Add(Input, frozen=True, kw_only=True):
@@ -30,8 +31,8 @@ class Add(Input, frozen=True, kw_only=True):
     b: int
 
 
-async def add(_: Context, numbers: Add) -> Answer:
-    return Answer(output=str(numbers.a + numbers.b))
+async def add(_: ToolContext, numbers: Add) -> ToolAnswer:
+    return ToolAnswer(output=str(numbers.a + numbers.b))
 
 
 async def run(task: Task) -> Figures:
@@ -60,8 +61,10 @@ class Ends:
         future = self._waiting[chat_id] = asyncio.get_running_loop().create_future()
         return future
 
-    def see(self, hint: Hint) -> None:
-        if hint.status not in {"idle", "error"} or (future := self._waiting.get(hint.chat_id)) is None:
+    def see(self, hint: BusEvent) -> None:
+        if not isinstance(hint, Hint) or hint.status not in {"idle", "error"}:
+            return
+        if (future := self._waiting.get(hint.chat_id)) is None:
             return
         if not future.done():
             future.set_result(None)
@@ -87,13 +90,9 @@ async def _working(store: Store, bus: Bus, models: Models, task: Task) -> AsyncG
     """A worker; if it fails, so does what is done meanwhile."""
     tool = Tool(name=TOOL, description="Adds two numbers.", input=Add, run=add, effect="read")
     room = task.at_once + 1
-    worker = Worker(
-        store=store,
-        bus=bus,
-        models=models,
-        tools=Registry([tool]),
-        settings=WorkerSettings(max_chats=room, max_per_user=room),
-    )
+    settings = WorkerSettings(max_chats=room, max_per_user=room)
+    chats = ChatDuty(store=store, bus=bus, models=models, tools=ToolRegistry([tool]), settings=settings)
+    worker = Worker([chats], store=store, bus=bus, lease_seconds=lambda: settings.lease_seconds)
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run())
         try:

@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 
 from holdfast.accounts.access import Access, Caller
-from holdfast.accounts.people import People
 from holdfast.accounts.sign_in import SignIn
-from holdfast.accounts.stored import Stored
+from holdfast.accounts.stored_providers import Stored
+from holdfast.accounts.user_admin import People
 from holdfast.accounts.vault import Vault
 from holdfast.core.accounts import SCOPES, AuditEntry, Role, Scope, User
 from holdfast.core.ids import RandomIds
@@ -46,9 +46,9 @@ class House:
         return Stored(self.store, self.vault, self.clock, self.ids)
 
     async def admin(self) -> Caller:
-        """The first admin, by the token that the first start left behind."""
+        """The first admin, by the socket of the data directory."""
         await self.sign_in.prepare(self.data)
-        caller = await self.access.authenticate((self.data / "admin.token").read_text().strip())
+        caller = await self.access.over_socket(None)
         assert caller is not None
         return caller
 

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.accounts.people import checked_name
-from holdfast.accounts.record import Audit
+from holdfast.accounts.audit_entries import Audit
+from holdfast.accounts.user_admin import checked_name
 from holdfast.core.accounts import Scope
 from holdfast.core.errors import Forbidden, InvalidInput, NotFound, WrongState
 from holdfast.core.ids import TokenId

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.accounts.sign_in import Session
+from holdfast.accounts.sign_in import NewSession
 from holdfast.core.errors import CannotStart, DirectoryUnusable
 from holdfast.store import tokens, users
 from tests.accounts.house import House
@@ -96,7 +96,7 @@ async def test_a_one_time_token_works_once(house: House) -> None:
     admin = await house.sign_in.prepare(house.data)
     once = await house.sign_in.one_time(admin.id)
     session = await house.sign_in.exchange(once.reveal(), "Firefox\non\tLinux")
-    assert isinstance(session, Session)
+    assert isinstance(session, NewSession)
     assert (session.user, session.token.kind, session.token.name) == (admin, "session", "Firefox on Linux")
     assert await house.sign_in.exchange(once.reveal()) is None
     caller = await house.access.authenticate(session.secret.reveal())

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from holdfast.accounts.private import create_private, read_private, replace_private
-from holdfast.accounts.stored import Stored, Written
+from holdfast.accounts.private_files import create_private, read_private, replace_private
+from holdfast.accounts.stored_providers import Stored, Written
 from holdfast.accounts.vault import Vault
 from holdfast.core.errors import (
     BadConfig,

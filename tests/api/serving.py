@@ -14,13 +14,17 @@ from litestar import Litestar
 from litestar.types import ASGIApp
 from msgspec.structs import replace
 
+from holdfast.accounts.tokens import hash_of, new_secret
 from holdfast.api.app import gated, litestar_app
 from holdfast.api.services import Services
 from holdfast.config.sections import Config
+from holdfast.core.accounts import SCOPES
+from holdfast.core.ids import TokenId
 from holdfast.core.secret import Secret
 from holdfast.server.parts import Parts, opened
 from holdfast.server.protocol import CONNECTION_LIMITS, ConnectionLimits
 from holdfast.server.serve import answering
+from holdfast.store import tokens
 from tests.ready_databases import prepare
 
 PATIENCE_SECONDS = 40.0
@@ -148,12 +152,18 @@ class Client:
 
 
 class Serving:
-    def __init__(self, parts: Parts, address: str, session: aiohttp.ClientSession, data: Path) -> None:
+    """`admin` has a token of the first admin with all scopes; `local` has the one that the server left for
+    programs of its machine."""
+
+    def __init__(
+        self, parts: Parts, address: str, session: aiohttp.ClientSession, data: Path, admin: Secret
+    ) -> None:
         self.parts = parts
         self.address = address
         self.session = session
         self.data = data
-        self.admin = self.client((data / "admin.token").read_text().strip())
+        self.admin = self.client(admin.reveal())
+        self.local = self.client((data / "admin.token").read_text().strip())
         self.nobody = self.client(None)
 
     def client(self, token: str | None, browser: "BrowserClient | None" = None) -> Client:
@@ -195,6 +205,8 @@ def config_for(data: Path, url: str = "sqlite", **sections: Any) -> Config:
     server = replace(config.server, data=data, port=0)
     database = replace(config.database, url=Secret(url))
     workspaces = replace(config.workspaces, roots=(data.parent,))
+    # Making a network for each chat takes time, and is tested where it belongs.
+    sections = {"sandbox": replace(config.sandbox, network="host"), **sections}
     return replace(config, server=server, database=database, workspaces=workspaces, **sections)
 
 
@@ -236,4 +248,17 @@ async def serving(
         answering(parts, limits, compose) as running,
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
     ):
-        yield Serving(parts, running.address, session, config.server.data)
+        admin = await token_of(parts)
+        yield Serving(parts, running.address, session, config.server.data, admin)
+
+
+async def token_of(parts: Parts) -> Secret:
+    """A new token with all scopes, of the first admin."""
+    secret, services = new_secret(), parts.services
+    token_id = TokenId(services.ids.uuid7(services.clock.now()))
+    await services.store.write(
+        tokens.create(
+            token_id, parts.admin.id, hash_of(secret.reveal()), name="test", kind="api", scopes=SCOPES
+        )
+    )
+    return secret

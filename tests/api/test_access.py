@@ -12,6 +12,7 @@ from holdfast.api.app import litestar_app
 from holdfast.core.grants import Grant
 from holdfast.core.ids import CallId, ChatId, GrantId, UserId
 from holdfast.store import grants
+from tests.api.exports import an_export
 from tests.api.serving import Client, Serving, config_for, serving
 from tests.api.test_files import upload
 
@@ -28,6 +29,7 @@ SELF = (401, "A", "A", "A", 401, "A")
 TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /chats": OWN_LIST,
     "POST /chats": MAKE,
+    "POST /chats/import": MAKE,
     "GET /chats/{chat_id}": READ,
     "PATCH /chats/{chat_id}": WRITE,
     "DELETE /chats/{chat_id}": WRITE,
@@ -57,18 +59,24 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /chats/{chat_id}/usage": READ,
     "GET /usage": OWN_LIST,
     "GET /chats/{chat_id}/export": READ,
+    "GET /chats/{chat_id}/file": READ,
     "GET /models": OWN_LIST,
     "GET /tools": OWN_LIST,
     "GET /workspaces": OWN_LIST,
     "POST /workspaces": MAKE,
+    "GET /workspaces/at": OWN_LIST,
     "GET /workspaces/{workspace_id}": READ,
     "DELETE /workspaces/{workspace_id}": WRITE,
     "GET /workspaces/{workspace_id}/files": READ,
     "GET /workspaces/{workspace_id}/diff": READ,
+    "GET /workspaces/{workspace_id}/agents": READ,
+    "POST /workspaces/{workspace_id}/agents/trust": WRITE,
     "GET /skills": OWN_LIST,
     "POST /files": MAKE,
     "GET /files/{file_id}": READ,
     "GET /files/{file_id}/thumbnail": READ,
+    "GET /approvals": OWN_LIST,
+    "DELETE /approvals/{rule_id}": WRITE,
     "GET /grants": OWN_LIST,
     "DELETE /grants/{grant_id}": WRITE,
     "GET /agents": OWN_LIST,
@@ -88,6 +96,8 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /providers": ADMIN,
     "PUT /providers/{name}": ADMIN,
     "DELETE /providers/{name}": ADMIN,
+    "GET /providers/{name}/models": ADMIN,
+    "PUT /models/default": ADMIN,
     "GET /model-configs": ADMIN,
     "PUT /model-configs/{name}": ADMIN,
     "DELETE /model-configs/{name}": ADMIN,
@@ -115,6 +125,7 @@ PUBLIC = {"POST /session"}
 SCRIPT = "meta = {'name': 'x', 'description': 'y'}\nreturn 1"
 BODIES: dict[str, object] = {
     "POST /chats": {"content": "say: hi"},
+    "POST /chats/import": an_export(),
     "PATCH /chats/{chat_id}": {"title": "x"},
     "POST /chats/{chat_id}/fork": {},
     "POST /chats/{chat_id}/messages": {"content": "say: hi"},
@@ -123,11 +134,13 @@ BODIES: dict[str, object] = {
     "POST /chats/{chat_id}/tool-results": {"results": [{"call_id": "x", "output": 1}]},
     "POST /chats/{chat_id}/calls/{call_id}/decision": {"decision": "approve"},
     "POST /workspaces": {"name": "w", "path": "/nowhere"},
+    "POST /workspaces/{workspace_id}/agents/trust": {"path": ".agents/agents/x.md", "digest": "0" * 64},
     "POST /agents": {"name": "fresh"},
     "PATCH /agents/{agent_id}": {"description": "x"},
     "POST /workflow-runs": {"script": SCRIPT, "language": "python"},
     "PUT /providers/{name}": {"kind": "demo"},
     "PUT /model-configs/{name}": {"provider": "demo", "model": "demo"},
+    "PUT /models/default": {"name": None},
     "POST /users": {"name": "newcomer"},
     "PATCH /users/{user_id}": {"name": "owner"},
     "POST /tokens": {"name": "x", "scopes": ["chats:read"]},
@@ -303,7 +316,15 @@ async def test_without_a_credential_only_the_public_paths_answer(server: Serving
         if (await server.nobody.get(path)).status == 200
     ]
     assert len(answered) == 6
-    for path in ("/docs", "/api", "/api/openapi.json", "/api/v1", "/api/v1/nothing", "/v1/models"):
+    for path in (
+        "/docs/api",
+        "/docs/api/",
+        "/api",
+        "/api/openapi.json",
+        "/api/v1",
+        "/api/v1/nothing",
+        "/v1/models",
+    ):
         answer = await server.nobody.get(path)
         assert (answer.status, answer.code) == (401, "unauthorized"), path
     assert (await server.nobody.get("/assets/../index.html")).status in (401, 404)

@@ -203,6 +203,18 @@ async def test_forks(admin: Client) -> None:
     assert {message["id"] for message in copied}.isdisjoint(message["id"] for message in history)
     whole = await admin.post(f"chats/{chat['id']}/fork", {})
     assert len(await admin.messages(whole.json["id"])) == 4
+    assert (chat["origin"], chat["parent_id"], chat["run_id"]) == ({"kind": "person"}, None, None)
+    for made in (fork.json, await admin.chat(whole.json["id"])):
+        assert made["origin"] == {"kind": "fork", "chat_id": chat["id"]}
+        assert (made["parent_id"], made["root_id"], made["run_id"]) == (None, made["id"], None)
+
+
+async def test_a_sub_agent_says_where_it_comes_from(admin: Client) -> None:
+    chat = await admin.start_chat('call: spawn_agent {"prompt": "say: one"}\ncall: wait_agents {}')
+    await admin.until_settled(chat["id"])
+    (child,) = (await admin.get(f"chats?parent_id={chat['id']}")).json["items"]
+    assert child["origin"] == {"kind": "chat", "chat_id": chat["id"], "call_id": child["parent_call_id"]}
+    assert (child["parent_id"], child["run_id"]) == (chat["id"], None)
 
 
 async def test_compaction(admin: Client) -> None:
@@ -293,6 +305,23 @@ async def test_exports(admin: Client) -> None:
     assert (await admin.get(f"chats/{chat['id']}/export?format=pdf")).status == 422
 
 
+async def test_an_export_as_html_is_a_page_to_send(admin: Client) -> None:
+    """Markdown rendered, calls with their results, diffs coloured, nothing loaded or run."""
+    chat = await admin.start_chat(
+        'call: write_file {"path": "a.md", "content": "one\\n"}\n'
+        'call: write_file {"path": "a.md", "content": "two\\n"}\n'
+        "say: # Done\n  **bold** <script>x</script> [bad](javascript:alert(1)) ![p](http://example.org/p.png)"
+    )
+    await admin.until_settled(chat["id"])
+    page = (await admin.get(f"chats/{chat['id']}/export?format=html")).body.decode()
+    assert "<h1>Done</h1>" in page
+    assert "<strong>bold</strong>" in page
+    assert '<span class="removed">-one</span><span class="added">+two</span>' in page
+    assert page.count('<details class="call ') == 2, "a call and its result are one"
+    for bad in ("<script", "<img", 'href="javascript', "src="):
+        assert bad not in page
+
+
 async def test_models_and_tools(admin: Client) -> None:
     models = (await admin.get("models")).json["items"]
     assert [(model["name"], model["default"]) for model in models] == [("demo", True)]
@@ -319,3 +348,26 @@ async def test_pinned_chats_are_listed_by_themselves(server: Serving) -> None:
     for pinned, wanted in (("true", first), ("false", second)):
         listed = await server.admin.get(f"chats?pinned={pinned}")
         assert [chat["id"] for chat in listed.json["items"]] == [wanted["id"]]
+
+
+async def test_a_chat_has_a_title_at_once(admin: Client) -> None:
+    """Taken from what was said, in the answer, the list and the chat; a person's own is left alone."""
+    made = await admin.post("chats", {"content": "# Fix   the *build*\npace: 30\nsay slowly: a b c d e f"})
+    assert (made.status, made.json["title"]) == (201, "Fix the *build*")
+    assert (await admin.get("chats")).json["items"][0]["title"] == "Fix the *build*"
+    named = await admin.post("chats", {"content": "say: hello", "title": " Mine "})
+    assert named.json["title"] == "Mine"
+
+
+async def test_a_search_says_which_line_of_which_message(admin: Client) -> None:
+    long = "x " * 300 + "the zebrafish swims " + "y " * 300
+    chat = await admin.start_chat(f"say: nothing here\n  first line\n  {long}")
+    await admin.until_settled(chat["id"])
+    (found,) = (await admin.get("chats?q=zebrafish+swi")).json["items"]
+    assert "zebrafish swims" in found["found"]["line"]
+    assert len(found["found"]["line"]) <= 162
+    listed = (await admin.get(f"chats/{chat['id']}/messages")).json["items"]
+    assert found["found"]["message_id"] in [message["id"] for message in listed]
+    (by_title,) = (await admin.get("chats?q=nothing")).json["items"]
+    assert by_title["id"] == chat["id"]
+    assert (await admin.get("chats")).json["items"][0]["found"] is None

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from PIL import Image
 
-from holdfast.config.sections import Files
+from holdfast.config.sections import FilesSection
 from tests.api.serving import Answer, Client, Serving, config_for, serving
 
 PDF = b"%PDF-1.7\n1 0 obj <<>> endobj\ntrailer <<>>\n%%EOF\n"
@@ -143,7 +143,7 @@ async def test_a_picture_with_too_many_pixels_is_refused_before_it_is_opened(adm
 @pytest.fixture
 async def small(database_url: str, tmp_path: Path) -> AsyncGenerator[Serving]:
     config = config_for(tmp_path / "data", database_url)
-    async with serving(replace(config, files=Files(max_mib=1))) as running:
+    async with serving(replace(config, files=FilesSection(max_mib=1))) as running:
         yield running
 
 

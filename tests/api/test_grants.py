@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.config.sections import Tools
+from holdfast.config.sections import ToolsSection
 from tests.api.serving import Client, Serving, config_for, serving
 
 
@@ -144,7 +144,7 @@ async def test_what_cannot_be_granted(server: Serving, outside: Path) -> None:
 
 async def test_only_a_persons_word_on_this_call_grants(tmp_path: Path, outside: Path) -> None:
     """No rule of the configuration, of the chat, or of an earlier approval."""
-    config = config_for(tmp_path / "data", tools=Tools(approval="allow"))
+    config = config_for(tmp_path / "data", tools=ToolsSection(approval="allow"))
     async with serving(config) as server:
         admin = server.admin
         chat_id, call = await asks(admin, outside / "sub", tools={"request_access": "allow"})
@@ -156,3 +156,32 @@ async def test_only_a_persons_word_on_this_call_grants(tmp_path: Path, outside: 
         await decide(admin, chat_id, waiting["action"]["calls"][0], "deny")
         assert "did not allow" in (await results(admin, chat_id))[-1]
         assert len((await admin.get("grants")).json["items"]) == 1
+
+
+async def test_once_counts_until_the_turn_ends(server: Serving, outside: Path) -> None:
+    admin = server.admin
+    read = f'call: read_file {{"path": "{outside}/a.txt"}}\n'
+    chat_id, call = await asks(admin, outside, read)
+    await decide(admin, chat_id, call, "approve", scope="once")
+    said = await results(admin, chat_id)
+    assert "until this turn ends" in said[0]
+    assert said[1] == "the word is holdfast\n"
+    (grant,) = (await admin.get("grants")).json["items"]
+    assert grant["scope"] == "once"
+    await admin.post(f"chats/{chat_id}/messages", {"content": read + "say: {result}"})
+    assert "outside the workspace" in (await results(admin, chat_id))[-1]
+    assert (await admin.get("grants")).json["items"] == [], "it is over, so nobody has to take it back"
+    assert (await admin.delete(f"grants/{grant['id']}")).status == 404
+
+
+async def test_for_the_chat_is_the_path_and_no_rule_on_the_tool(server: Serving, outside: Path) -> None:
+    admin = server.admin
+    chat_id, call = await asks(admin, outside)
+    await decide(admin, chat_id, call, "approve", scope="chat")
+    assert "in this chat" in (await results(admin, chat_id))[0]
+    assert (await admin.get(f"chats/{chat_id}/approvals")).json["items"] == []
+    await admin.post(
+        f"chats/{chat_id}/messages",
+        {"content": f'call: read_file {{"path": "{outside}/a.txt"}}\nsay: {{result}}'},
+    )
+    assert (await results(admin, chat_id))[-1] == "the word is holdfast\n"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.api.app import document
+from tests.api.exports import an_export
 from tests.api.serving import Client, Serving
 from tests.api.test_calls import asked
 from tests.api.test_grants import asks, decide
@@ -68,8 +69,25 @@ async def _rule(admin: Client) -> Ready:
     return {"chat_id": names["chat_id"], "rule_id": names["call_id"]}, None
 
 
+async def _lasting_rule(admin: Client) -> Ready:
+    names, _ = await _approval(admin)
+    path = f"chats/{names['chat_id']}/calls/{names['call_id']}/decision"
+    assert (await admin.post(path, {"decision": "approve", "scope": "always"})).status == 202
+    await admin.until_settled(names["chat_id"])
+    return {"rule_id": (await admin.get("approvals")).json["items"][0]["id"]}, None
+
+
 async def _workspace(_: Client, place: Path) -> Ready:
     return {}, {"name": "a", "path": str(place)}
+
+
+async def _workspace_agent(admin: Client, place: Path) -> Ready:
+    (place / ".holdfast" / "agents").mkdir(parents=True, exist_ok=True)
+    file = place / ".holdfast" / "agents" / "reader.md"
+    file.write_text("---\nname: reader\ndescription: Reads\n---\nYou read.\n")
+    names, _ = await _made(admin, "workspace_id", "workspaces", {"name": "agents", "path": str(place)})
+    (agent,) = (await admin.get(f"workspaces/{names['workspace_id']}/agents")).json["items"]
+    return names, {"path": agent["path"], "digest": agent["digest"]}
 
 
 async def _grant(admin: Client, outside: Path) -> Ready:
@@ -94,6 +112,7 @@ async def _put(admin: Client, path: str, body: object) -> Ready:
 
 ROUTES: dict[str, Make] = {
     "POST chats": _only({"content": "say: hi"}),
+    "POST chats/import": _only(an_export()),
     "PATCH chats/{chat_id}": lambda admin, _: _settled(admin, {"pinned": True}),
     "DELETE chats/{chat_id}": lambda admin, _: _settled(admin, None),
     "POST chats/{chat_id}/fork": lambda admin, _: _settled(admin, {}),
@@ -109,10 +128,12 @@ ROUTES: dict[str, Make] = {
     "POST chats/{chat_id}/tool-results": lambda admin, _: _question(admin),
     "POST chats/{chat_id}/calls/{call_id}/decision": lambda admin, _: _approval(admin),
     "DELETE chats/{chat_id}/approvals/{rule_id}": lambda admin, _: _rule(admin),
+    "DELETE approvals/{rule_id}": lambda admin, _: _lasting_rule(admin),
     "POST workspaces": _workspace,
     "DELETE workspaces/{workspace_id}": lambda admin, place: _made(
         admin, "workspace_id", "workspaces", {"name": "b", "path": str(place)}
     ),
+    "POST workspaces/{workspace_id}/agents/trust": _workspace_agent,
     "DELETE grants/{grant_id}": _grant,
     "POST agents": _only({"name": "one"}),
     "PATCH agents/{agent_id}": lambda admin, _: _made(
@@ -127,6 +148,7 @@ ROUTES: dict[str, Make] = {
     "DELETE providers/{name}": lambda admin, _: _put(admin, "providers", {"kind": "openai", "api_key": "k"}),
     "PUT model-configs/{name}": _only(MODEL, name="m"),
     "DELETE model-configs/{name}": lambda admin, _: _put(admin, "model-configs", MODEL),
+    "PUT models/default": _only({"name": None}),
     "POST users": _only({"name": "una"}),
     "PATCH users/{user_id}": lambda admin, _: _made(
         admin, "user_id", "users", {"name": "duo"}, {"name": "tre"}

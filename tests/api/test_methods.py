@@ -41,7 +41,8 @@ async def test_options_tell_every_method_of_a_path(admin: Client) -> None:
 async def test_a_page_says_once_how_it_is_encoded(admin: Client) -> None:
     chat = await admin.start_chat("say: hi")
     for path in (
-        "/docs",
+        "/docs/",
+        "/docs/api",
         f"chats/{chat['id']}/export?format=html",
         f"chats/{chat['id']}/export?format=markdown",
     ):

@@ -53,8 +53,8 @@ def test_it_is_the_one_that_is_committed() -> None:
 
 
 def test_every_list_has_pages() -> None:
-    # The nearest files are a look-up, and workflows are files of a directory: both come as they are.
-    whole = {"look_up_files", "list_workflows"}
+    # The nearest files are a look-up, workflows and agents of a workspace are files: they come as they are.
+    whole = {"look_up_files", "list_workflows", "list_workspace_agents"}
     lists = 0
     for path, method, operation in _operations(document()):
         schema = operation["responses"].get("200", {}).get("content", {}).get("application/json", {})

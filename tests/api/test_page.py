@@ -26,6 +26,17 @@ async def test_every_address_of_the_page_is_the_page(server: Serving, path: str)
     assert (await server.nobody.get(path)).body == (await server.nobody.get("/")).body
 
 
+async def test_an_address_that_leads_nowhere_is_a_page_for_people(server: Serving) -> None:
+    """And a problem for programs; of the API it is always one."""
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    shown = await server.nobody.get("/no/such/page", headers=browser)
+    assert (shown.status, shown.headers["Content-Type"].partition(";")[0]) == (404, "text/html")
+    assert b"<script" in shown.body
+    assert (await server.nobody.get("/no/such/page")).code == "not_found"
+    assert (await server.nobody.get("/assets/nothing.js", headers=browser)).code == "not_found"
+    assert (await server.admin.get("/api/v1/nothing", headers=browser)).code == "not_found"
+
+
 async def test_what_was_compressed_is_sent_so_to_who_takes_it(server: Serving) -> None:
     script = next(path for path in (ROOT / "assets").glob("index-*.js"))
     plain = await server.nobody.get(f"/assets/{script.name}", headers={"Accept-Encoding": "identity"})
@@ -45,7 +56,7 @@ async def test_the_policy_allows_our_own_files_and_nothing_else(server: Serving)
     assert "default-src 'none'" in policy
     assert "script-src 'self'; style-src 'self';" in policy
     assert "unsafe" not in policy
-    reference = await server.admin.get("/docs")
+    reference = await server.admin.get("/docs/api")
     assert "unsafe" not in reference.headers["Content-Security-Policy"]
     assert "style-src 'sha256-" in reference.headers["Content-Security-Policy"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.api.serving import PATIENCE_SECONDS, Client, Serving
+from tests.api.test_workspaces import workspace
 from tests.api.watching import Speaks, Watcher
 from tests.feed.run_client import RunClient
 
@@ -88,6 +89,8 @@ async def test_a_run_from_its_start_to_its_end(admin: Client) -> None:
     assert (done["status"], done["error"]) == ("succeeded", None), done
     assert done["result"] == {"sides": ["for", "against"], "last": "weighed", "args": {"n": 1}}
     assert done.keys() == run.keys()
+    # As it was pinned, not as a file of that name reads now.
+    assert done["script"] == run["script"] == SIDES
     assert [phase["title"] for phase in done["phases"]] == ["Argue", "Weigh", "Afterwards"]
     assert all(phase["started_at"] for phase in done["phases"])
     assert [line["text"] for line in done["log"]] == ["begins"]
@@ -99,6 +102,7 @@ async def test_a_run_from_its_start_to_its_end(admin: Client) -> None:
     agents = (await admin.get(f"chats?run_id={run['id']}")).json["items"]
     assert {agent["id"] for agent in agents} == {call["chat_id"] for call in done["calls"]}
     assert all(agent["run_id"] == run["id"] for agent in agents)
+    assert all(agent["origin"] == {"kind": "run", "run_id": run["id"]} for agent in agents)
 
 
 async def test_a_script_that_does_not_parse_is_answered_with_its_line(admin: Client) -> None:
@@ -206,7 +210,7 @@ async def test_cancelling_stops_the_agents(admin: Client) -> None:
 
 async def test_running_again_reuses_what_was_done(admin: Client) -> None:
     first = await ended(admin, (await sides(admin))["id"])
-    second = await ended(admin, (await sides(admin))["id"])
+    second = await ended(admin, (await sides(admin, reuse=True))["id"])
     assert (second["resumed_from"], second["reused"]) == (first["id"], 3)
     assert second["result"] == first["result"]
     assert [call["reused"] for call in second["calls"]] == [True] * 3
@@ -279,6 +283,11 @@ def _project(root: Path) -> None:
 both = pytest.mark.parametrize("speaks", ["sse", "websocket"])
 
 
+def as_told(run: dict[str, Any]) -> dict[str, Any]:
+    """The pinned script never changes: it is read once, and no event repeats it."""
+    return {name: value for name, value in run.items() if name != "script"}
+
+
 class RunWatcher(Watcher):
     """Of one run's feed. Comes back with the id of the last event, if it is told to go after so many."""
 
@@ -311,7 +320,7 @@ async def test_a_run_watched_from_its_start(admin: Client, speaks: Speaks) -> No
     async with watched(admin, run["id"], speaks) as watcher:
         await watcher.until(lambda _: watcher.ended)
     client = watcher.client
-    assert client.held == await ended(admin, run["id"])
+    assert client.held == as_told(await ended(admin, run["id"]))
     assert client.closing == "over"
     assert client.names.count("caught_up") == 1
     assert client.names[-2:] == ["run", "closing"]
@@ -347,7 +356,7 @@ async def test_an_agent_that_needs_a_person_is_told_of(admin: Client) -> None:
     over = await ended(admin, run["id"])
     assert over["status"] == "succeeded"
     assert needy(over) == []
-    assert client.held == over
+    assert client.held == as_told(over)
 
 
 @both
@@ -362,7 +371,7 @@ async def test_coming_back_after_every_event(admin: Client, speaks: Speaks) -> N
             watcher.apply(*event)
         assert watcher.cursor == event_id
         await asyncio.wait_for(watcher.connect_once(), PATIENCE_SECONDS)
-        assert watcher.client.held == run
+        assert watcher.client.held == as_told(run)
         told = {"phase", "log", "call"}
         assert [name for name in watcher.client.names if name in told] == [
             name for name, _, _ in whole.events if name in told
@@ -377,7 +386,7 @@ async def test_an_id_that_means_nothing_is_answered_with_everything(admin: Clien
     for cursor in ("x", "1.9.3.0.0.00000000", foreign.cursor):
         watcher = RunWatcher(admin, run["id"], cursor=cursor)
         await watcher.connect_once()
-        assert watcher.client.held == run
+        assert watcher.client.held == as_told(run)
 
 
 async def test_a_cancelled_run_ends_its_feed(admin: Client) -> None:
@@ -386,7 +395,7 @@ async def test_a_cancelled_run_ends_its_feed(admin: Client) -> None:
         await watcher.until(lambda _: "caught_up" in watcher.client.names)
         cancelled = (await admin.post(f"workflow-runs/{run['id']}/cancel")).json
         await watcher.until(lambda _: watcher.ended)
-        assert watcher.client.held == cancelled
+        assert watcher.client.held == as_told(cancelled)
 
 
 @pytest.mark.heavy
@@ -400,3 +409,46 @@ async def test_a_feed_of_a_revoked_token_is_cut(server: Serving) -> None:
         await watcher.until(lambda _: watcher.ended)
         assert watcher.client.closing == "access"
     await member.post(f"workflow-runs/{run['id']}/cancel")
+
+
+@pytest.mark.heavy
+async def test_a_script_of_many_lines_is_run(admin: Client) -> None:
+    lines = "".join(f"const a{number} = {{ label: 'n{number}', items: [1, 2] }}\n" for number in range(600))
+    text = "export const meta = { name: 'long', description: 'Many lines' }\n" + lines
+    run = await start(admin, script=f"{text}return a599.label", language="javascript")
+    over = await until(admin, run["id"], lambda now: now["status"] in ENDED)
+    assert over["result"] == "n599"
+    broken = await admin.post(
+        "workflow-runs", {"script": f"{text}let b = 1\nlet b = 2\n", "language": "javascript"}
+    )
+    assert broken.status == 422
+    assert broken.json["data"]["line"] == 603
+
+
+@pytest.mark.heavy
+async def test_a_finished_run_is_reused_only_when_asked_and_while_the_workspace_is_unchanged(
+    server: Serving,
+) -> None:
+    admin = server.admin
+    workspace_id, root = await workspace(server)
+    script = (
+        "export const meta = { name: 'look', description: 'Looks at the workspace' }\n"
+        "return [await agent('say: looked'), await agent('say: thought', { tools: [] })]"
+    )
+
+    async def reused(**more: Any) -> tuple[int, str | None]:
+        body = {"script": script, "language": "javascript", "workspace_id": workspace_id, **more}
+        run = await start(admin, **body)
+        over = await until(admin, run["id"], lambda now: now["status"] in ENDED)
+        assert over["result"] == ["looked", "thought"]
+        return over["reused"], over["reuse"]
+
+    assert await reused() == (0, None)
+    count, why = await reused()
+    assert count == 0
+    assert "Ask with reuse" in (why or "")
+    assert (await reused(reuse=True))[0] == 2
+    (root / "hello.py").write_text("print('changed')\n")
+    assert (await reused(reuse=True))[0] == 1
+    assert (await reused(reuse=True))[0] == 2
+    assert (await reused(fresh=True))[0] == 0

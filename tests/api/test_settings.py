@@ -10,7 +10,7 @@ from holdfast.config.sections import Config
 from holdfast.core.errors import BadConfig
 from holdfast.server.parts import opened
 from holdfast.server.serve import answering
-from tests.api.serving import Client, Serving, config_for, serving
+from tests.api.serving import Client, Serving, config_for, serving, token_of
 
 
 async def test_admins_acts_are_in_the_audit(admin: Client) -> None:
@@ -56,7 +56,7 @@ async def test_a_configuration_that_cannot_be_read_is_the_admins_to_correct(tmp_
         answering(parts) as running,
         aiohttp.ClientSession() as session,
     ):
-        admin = Serving(parts, running.address, session, config.server.data).admin
+        admin = Serving(parts, running.address, session, config.server.data, await token_of(parts)).admin
         refused = await admin.post("settings/reload")
         assert (refused.status, refused.code) == (422, "invalid_input")
         assert "TOML" in refused.json["detail"]

@@ -48,6 +48,12 @@ async def test_guessing_is_slowed_down(server: Serving) -> None:
     limited = await server.nobody.post("session", {"token": "hf_x"})
     assert limited.code == "rate_limited"
     assert 0 < int(limited.headers["Retry-After"]) <= 61
+    # Whoever has a token gets in from the same address, as often as they like.
+    for _ in range(3):
+        await server.signed_in(str(server.admin.token))
+    link = (await server.parts.services.sign_in.one_time(server.parts.admin.id)).reveal()
+    await server.signed_in(link)
+    assert (await server.nobody.post("session", {"token": link})).status == 429
 
 
 async def test_guessing_through_a_proxy_is_counted_by_who_guesses(tmp_path: Path) -> None:
@@ -142,3 +148,16 @@ async def _audit_with(server: Serving, outcome: str) -> list[dict[str, Any]]:
             if any(entry["outcome"] == outcome for entry in entries):
                 return entries
             await asyncio.sleep(0.02)
+
+
+async def test_a_session_says_which_browser_began_it_where(server: Serving) -> None:
+    """So that a person knows which of them to end; the one that asks is marked."""
+    link = (await server.parts.services.sign_in.one_time(server.parts.admin.id)).reveal()
+    firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+    await server.nobody.request("POST", "session", {"token": link}, headers={"User-Agent": firefox})
+    link = (await server.parts.services.sign_in.one_time(server.parts.admin.id)).reveal()
+    browser = await server.signed_in(link)
+    sessions = [one for one in (await browser.get("tokens")).json["items"] if one["kind"] == "session"]
+    assert [one["current"] for one in sessions] == [False, True]
+    assert sessions[0]["name"] == "Firefox on Linux"
+    assert {one["address"] for one in sessions} == {"127.0.0.1"}

@@ -29,7 +29,7 @@ async def test_a_sub_agent_is_a_span_below_the_call_that_started_it(server: Serv
     agents = await listed(admin, chat["id"], "agent")
     assert [(span["name"], span["outcome"]) for span in agents] == [
         ("first", "finished"),
-        ("agent", "failed"),
+        ("fail: auth", "failed"),
     ]
     for span in agents:
         assert span["parent_id"] in calls

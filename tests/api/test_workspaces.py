@@ -3,8 +3,9 @@
 import asyncio
 import subprocess
 from pathlib import Path
+from urllib.parse import quote
 
-from tests.api.serving import Client, Serving
+from tests.api.serving import Answer, Client, Serving
 from tests.api.test_chats import text
 
 
@@ -93,3 +94,83 @@ async def test_only_below_the_roots_and_only_ones_own(server: Serving) -> None:
     assert (refused.status, refused.code) == (422, "invalid_input")
     assert (await server.admin.delete(f"workspaces/{workspace_id}")).status == 204
     assert (await server.admin.get("workspaces")).json["items"] == []
+
+
+async def test_a_person_reads_what_the_chat_can_read(server: Serving) -> None:
+    """Below its directory and nowhere else, whatever the path looks like."""
+    workspace_id, root = await workspace(server)
+    (root / "crlf.txt").write_bytes(b"one\r\ntwo\r\n")
+    (root / "data.bin").write_bytes(b"\0\1\2")
+    (root / "long.txt").write_text("a line of text\n" * 100_000)
+    (root / "outside").symlink_to("/etc/passwd")
+    chat = await server.admin.start_chat("say: hi", workspace_id=workspace_id)
+
+    async def view(path: str) -> Answer:
+        return await server.admin.get(f"chats/{chat['id']}/file?path={quote(path)}")
+
+    whole = (await view("hello.py")).json
+    assert whole == {
+        "path": "hello.py",
+        "text": "print('hello')\n",
+        "size": 15,
+        "truncated": False,
+        "binary": False,
+    }
+    assert (await view(str(root / "hello.py"))).json["path"] == "hello.py"
+    assert (await view("crlf.txt")).json["text"] == "one\ntwo\n"
+    binary = (await view("data.bin")).json
+    assert (binary["binary"], binary["text"]) == (True, "")
+    long = (await view("long.txt")).json
+    assert long["truncated"]
+    assert long["text"].endswith("a line of text\n")
+    assert long["size"] == 1_500_000
+    for path in ("../data/admin.token", "/etc/passwd", "outside", ".", "", str(server.data / "admin.token")):
+        assert (await view(path)).status == 422, path
+    assert (await view("missing.py")).status in (404, 422)
+
+
+async def test_a_chats_scratch_directory_is_read_too(server: Serving) -> None:
+    chat = await server.admin.start_chat('call: write_file {"path": "a.txt", "content": "x"}\nsay: done')
+    await server.admin.until_settled(chat["id"])
+    assert (await server.admin.get(f"chats/{chat['id']}/file?path=a.txt")).json["text"] == "x"
+
+
+async def test_a_workspace_tells_its_branch(server: Serving) -> None:
+    workspace_id, root = await workspace(server)
+    await asyncio.to_thread(subprocess.run, ["git", "checkout", "-qb", "topic/one"], cwd=root, check=True)
+    assert (await server.admin.get(f"workspaces/{workspace_id}")).json["branch"] == "topic/one"
+    await asyncio.to_thread(subprocess.run, ["git", "checkout", "-q", "--detach"], cwd=root, check=True)
+    assert (await server.admin.get(f"workspaces/{workspace_id}")).json["branch"] is None
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/\u202e; rm -rf")
+    assert (await server.admin.get(f"workspaces/{workspace_id}")).json["branch"] is None
+
+
+async def test_a_directory_is_looked_at_before_it_becomes_a_workspace(server: Serving) -> None:
+    admin = server.admin
+    root = server.data.parent / "looked-at"
+    root.mkdir()
+    (root / "link").symlink_to(root)
+    before = (await admin.get(f"workspaces/at?path={root}")).json
+    assert before == {"path": str(root), "workspace": None, "allowed": True, "reason": None}
+    made = (await admin.post("workspaces", {"name": "looked-at", "path": str(root)})).json
+    for path in (root, root / "link"):
+        assert (await admin.get(f"workspaces/at?path={path}")).json["workspace"] == made
+    member = await server.member()
+    assert (await member.get(f"workspaces/at?path={root}")).json["workspace"] is None, "another user's"
+    for path in ("/etc", f"{root}/nothing", "relative", str(server.data)):
+        refused = (await admin.get(f"workspaces/at?path={path}")).json
+        assert (refused["allowed"], refused["workspace"]) == (False, None)
+        assert refused["reason"]
+    assert (await admin.get("workspaces/at")).status == 422
+
+
+async def test_a_chat_has_a_limit_of_its_own_on_steps(server: Serving) -> None:
+    admin = server.admin
+    chat = await admin.start_chat('repeat 5: call: todo {"items": []}\nsay: never', max_steps=2)
+    assert chat["max_steps"] == 2
+    await admin.until_settled(chat["id"])
+    assert "2 steps" in str((await admin.messages(chat["id"]))[-1]["parts"])
+    changed = await admin.patch(f"chats/{chat['id']}", {"max_steps": None})
+    assert changed.json["max_steps"] is None
+    assert (await admin.chat(chat["id"]))["max_steps"] is None
+    assert (await admin.patch(f"chats/{chat['id']}", {"max_steps": 0})).status == 422

@@ -59,6 +59,15 @@ class Wire:
         self._sent += len(data)
         return True
 
+    async def read_head(self) -> bytes:
+        """Of the next answer."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return await self._reader.readuntil(b"\r\n\r\n")
+
+    async def read_some(self) -> bytes:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return await self._reader.read(65536)
+
     async def rest(self) -> Raw:
         """Whatever comes until the server closes."""
         received = bytearray()

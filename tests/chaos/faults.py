@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from holdfast.store.directory import FILE_NAME
 from tests import disks
+from tests.chaos.disturbed import CLOCK, FREEZE, NO_THREADS
 from tests.chaos.stage import LEASE_SECONDS, SET_UPS, Server, SetUp, Stage
 from tests.postgres import StopMode
 
@@ -35,6 +36,8 @@ class Misbehaved(Exception):
     """A server did not do what it must while it was disturbed; a sentence that begins with the invariant."""
 
 
+# How long something is waited for that a server may do next.
+ORDER_SECONDS = 5.0
 POSTGRES: tuple[SetUp, ...] = ("one", "three")
 
 
@@ -75,6 +78,42 @@ async def _frozen(server: Server, seconds: float) -> None:
     finally:
         server.process.signal(SIGCONT)
         server.frozen = False
+
+
+async def freeze_before_effect(stage: Stage, chance: Random) -> None:
+    """Frozen between the look at the lease and what was to be done; by then others have taken over."""
+    server = chance.choice(stage.servers)
+    order = server.orders / FREEZE
+    order.touch()
+    try:
+        async with asyncio.timeout(ORDER_SECONDS):
+            while order.exists():  # noqa: ASYNC110 - another process removes it
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        order.unlink(missing_ok=True)  # nothing was begun here meanwhile
+        return
+    await _frozen(server, chance.uniform(1.4, 2.5) * LEASE_SECONDS)
+
+
+async def set_clock(stage: Stage, chance: Random) -> None:
+    """The clock on the wall of one machine jumps, and back again; that of the database does not."""
+    order = chance.choice(stage.servers).orders / CLOCK
+    try:
+        for seconds in chance.sample((20.0, 3600.0, 10 * 365 * 86400.0, -20.0, -3600.0), 3):
+            order.write_text(str(seconds))
+            await asyncio.sleep(chance.uniform(0.5, 1.5))
+    finally:
+        order.write_text("0")
+
+
+async def no_threads(stage: Stage, chance: Random) -> None:
+    """The machine of one server gives it no more threads, as when a limit of processes is reached."""
+    order = chance.choice(stage.servers).orders / NO_THREADS
+    order.touch()
+    try:
+        await asyncio.sleep(chance.uniform(1.0, 2.0) * LEASE_SECONDS)
+    finally:
+        order.unlink()
 
 
 def restart_database(mode: StopMode) -> Callable[[Stage, Random], Awaitable[None]]:
@@ -195,6 +234,15 @@ FAULTS: tuple[Fault, ...] = (
     Fault("kill", "F-01, F-02", "SIGKILL of a server, and a restart", kill, times=2, taken_over=True),
     Fault("stop", "F-03", "SIGTERM of a server, and a restart", stop, times=2),
     Fault("freeze", "F-15", "SIGSTOP for 1.4 to 2.5 leases", freeze, taken_over=True),
+    Fault(
+        "freeze in between",
+        "F-15",
+        "SIGSTOP between the look at the lease and the effect",
+        freeze_before_effect,
+        taken_over=True,
+    ),
+    Fault("clock", "", "the clock jumps by 20 s, an hour, ten years, also backwards", set_clock, times=2),
+    Fault("no threads", "", "no thread can be started", no_threads),
     Fault("short freeze", "F-14", "SIGSTOP for half a lease", freeze_shortly, times=2),
     Fault("database fast", "F-20", "fast restart of PostgreSQL", restart_database("fast"), POSTGRES, 2),
     Fault(

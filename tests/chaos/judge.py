@@ -25,7 +25,7 @@ class Violation(NamedTuple):
 def judge(records: Records) -> list[Violation]:
     found = [Violation("I-14", flaw) for flaw in records.flaws]
     for dump in records.dumps.values():
-        for rule in (settled, legal, ordered, whole, once_said):
+        for rule in (settled, timed, legal, ordered, whole, once_said):
             found += [Violation(inv, f"chat {dump.chat['id']}: {text}") for inv, text in rule(dump)]
     for rule in (ran, kept, in_order, once_done, asked_for, shown, named, quiet, secret):
         found += rule(records)
@@ -44,6 +44,14 @@ def settled(dump: Dump) -> Iterator[Violation]:
     for span in dump.spans:
         if span["kind"] == "turn" and span["outcome"] not in ("finished", "interrupted", "succeeded"):
             yield Violation("I-6", f"turn {span['turn']} ended as {span['outcome']}: {span['failure']}")
+
+
+def timed(dump: Dump) -> Iterator[Violation]:
+    """Nothing takes less than no time, whatever clocks were set."""
+    for span in dump.spans:
+        took: int = span.get("duration_ms") or 0
+        if took < 0:
+            yield Violation("I-14", f"{span['id']} took {took} ms")
 
 
 def legal(dump: Dump) -> Iterator[Violation]:

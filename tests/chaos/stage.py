@@ -4,6 +4,7 @@ proxies that can break it: what clients say to a server, and what a server says 
 import asyncio
 import secrets
 import signal
+import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -30,6 +31,7 @@ LEASE_SECONDS = 3.0
 GRACE_SECONDS = 5.0
 DATABASE = "chaos"
 DISK = "128m"
+REPOSITORY = Path(__file__).parents[2]
 
 CONFIG = """\
 [worker]
@@ -71,6 +73,8 @@ class Server:
     # Clients do not ask a server that is known to be away; a frozen one they do ask, and wait.
     away: bool = False
     frozen: bool = False
+    # Where it is told how to be disturbed.
+    orders: Path = Path()
     # How much it had said before this round.
     logged_before: int = 0
 
@@ -237,7 +241,12 @@ async def _server(
             own,
             database=None if line is None else line.url,
             config=config,
-            environ={"HOLDFAST_SERVER_SECRET_KEY": secret},
+            environ={
+                "HOLDFAST_SERVER_SECRET_KEY": secret,
+                "CHAOS_ORDERS": str(own),
+                "PYTHONPATH": str(REPOSITORY),
+            },
+            program=(sys.executable, "-m", "tests.chaos.disturbed"),
         )
     )
-    return Server(process, door, line, notifications)
+    return Server(process, door, line, notifications, orders=own)

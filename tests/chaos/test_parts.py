@@ -2,6 +2,8 @@
 samples, the table."""
 
 import struct
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +79,45 @@ def test_the_table_goes_between_its_marks(tmp_path: Path) -> None:
     page.write_text(f"{begin}\nold\n{end}")
     write_page("three", "new", page)
     assert page.read_text() == f"{begin}\n\nnew\n\n{end}"
+
+
+DISTURBED = """
+import asyncio, sys, threading
+from pathlib import Path
+from holdfast.core.clock import SystemClock
+from tests.chaos.disturbed import CLOCK, NO_THREADS, REFUSED, disturb
+
+orders = Path(sys.argv[1])
+disturb(orders)
+clock, thread = SystemClock(), threading.Thread(target=print, args=("ran",), name="late")
+before, steady = clock.now(), clock.elapsed()
+(orders / CLOCK).write_text("3600")
+assert 3590 < (clock.now() - before).total_seconds() < 7200
+assert clock.elapsed() - steady < 3000
+(orders / NO_THREADS).touch()
+try:
+    asyncio.run(asyncio.to_thread(print, "never"))
+except RuntimeError as error:
+    assert "can't start new thread" in str(error)
+else:
+    raise AssertionError("a thread was started")
+assert "asyncio" in (orders / REFUSED).read_text()
+(orders / NO_THREADS).unlink()
+thread.start()
+thread.join()
+"""
+
+
+def test_a_server_is_really_disturbed(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DISTURBED, str(tmp_path)],
+        cwd=Path(__file__).parents[2],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
 
 
 def test_every_fault_is_told_and_has_a_name_of_its_own() -> None:

@@ -20,6 +20,7 @@ from holdfast.core.messages import Message
 from holdfast.core.steps import Step, Turn
 from holdfast.core.usage import Usage
 from holdfast.store.interface import Applied, Once, Replayed
+from holdfast.store.turn_times import TurnTimes
 
 ONE_DAY = timedelta(hours=24)
 BUSY = ("running", "interrupting", "requires_action")
@@ -44,6 +45,7 @@ class Machine:
         self.deliveries: dict[DeliveryKey, tuple[Delivery, bool]] = {}
         self.keys: dict[tuple[str, ...], tuple[str, int, bytes, datetime]] = {}
         self.workers: dict[WorkerId, datetime] = {}
+        self._times = TurnTimes(self._clock)
 
     # --- the interface of a store ---
 
@@ -60,6 +62,7 @@ class Machine:
             change = decide(chat_id, view, commands, fence=fence, now=now, ids=self._ids)
             # A refusal, or nothing to do, is only believed when it was decided on the present state.
             if isinstance(change, Change) and not change.is_empty and self._version(chat_id) == change.before:
+                change = self._times.measured(change)
                 self._write(change)
                 return Applied(change)
         if once is not None and (earlier := self._answered(once, now)):
@@ -74,6 +77,7 @@ class Machine:
             if parent_id is not None and parent_id not in self.chats:
                 return Refusal(code="not_found", text="The parent of this chat is gone.")
         if not change.is_empty:
+            change = self._times.measured(change)
             self._write(change)
         applied = Applied(change)
         if once is not None:
@@ -273,7 +277,7 @@ class Machine:
             and (chat.lease is None or self.workers.get(chat.lease.worker_id, EPOCH) <= now)
         ]
         runnable = [chat for chat in waiting if chat.status == "running" and chat.owner_id not in skip_owners]
-        agents = [chat for chat in runnable if chat.parent_id is not None or chat.run_id is not None]
+        agents = [chat for chat in runnable if chat.is_agent]
         top_level = [chat for chat in runnable if chat not in agents]
         for chat in (
             *(chat for chat in waiting if chat.status == "interrupting"),

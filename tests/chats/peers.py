@@ -6,7 +6,6 @@ from typing import Any
 
 from holdfast.chats.commands import DeliveryKey
 from holdfast.core.clock import from_micros
-from holdfast.core.events import Hint
 from holdfast.store import rows
 from holdfast.store.chat_rows import EXECUTION, EXECUTION_FROM, SETTINGS, execution_of, settings_of
 from holdfast.store.columns import listed
@@ -28,7 +27,7 @@ async def open_peer(name: str, url: str, data: Path, clock: ManualClock) -> tupl
     return Peer(name, store, ids, tables), store
 
 
-def _nobody_listens(_: Hint) -> None:
+def _nobody_listens(_: object) -> None:
     pass
 
 

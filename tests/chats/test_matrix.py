@@ -29,6 +29,7 @@ from holdfast.chats.commands import (
     FinishTurn,
     Fork,
     HoldQueued,
+    Import,
     Interrupt,
     LapseHolds,
     MoveQueued,
@@ -56,6 +57,7 @@ from holdfast.chats.view import View
 from holdfast.core.calls import Verdict
 from holdfast.core.ids import CallId, MessageId, QueueItemId
 from holdfast.core.messages import Busy
+from holdfast.core.origins import FromChat
 from tests.chats.making import (
     CHAT,
     EXPIRED_LEASE,
@@ -111,7 +113,7 @@ HELD = (
 def _idle() -> Iterator[View]:
     yield view("idle")
     yield view("idle", inbox=(notice(1, wake=False),))
-    yield view("idle", parent_id=PARENT, root_id=PARENT)
+    yield view("idle", origin=FromChat(chat_id=PARENT), root_id=PARENT)
 
 
 def _idle_held() -> Iterator[View]:
@@ -383,6 +385,7 @@ GENERIC: dict[str, Command] = {
     for command in (
         Create(owner_id=OWNER, settings=SETTINGS, parts=text("hello")),
         Fork(owner_id=OWNER, source_id=PARENT, settings=SETTINGS),
+        Import(owner_id=OWNER, settings=SETTINGS, messages=(message(1, text("hello")),)),
         _send("queue"),
         _send("interrupt"),
         _send("steer"),

@@ -25,6 +25,7 @@ from holdfast.core.chats import Settings
 from holdfast.core.errors import Bug
 from holdfast.core.ids import CallId, ChatId, MessageId, RunId
 from holdfast.core.messages import Message
+from holdfast.core.origins import FromChat, FromRun
 from holdfast.core.parts import Notice, ToolResult
 from tests.chats.invariants import check_history
 from tests.chats.making import (
@@ -62,7 +63,7 @@ SEEN = Facts(key_seen=True)
 
 def member(n: int, status: str = "idle", **more: object) -> View:
     """The n-th sub-agent of the chat."""
-    chat = {"id": ChatId(numbered(0xA00 + n)), "parent_id": CHAT, "root_id": CHAT, **more}
+    chat = {"id": ChatId(numbered(0xA00 + n)), "origin": FromChat(chat_id=CHAT), "root_id": CHAT, **more}
     return view(status, **chat)  # pyright: ignore[reportArgumentType]
 
 
@@ -82,14 +83,14 @@ def test_a_chat_is_created_running_its_first_message() -> None:
 
 
 def test_a_sub_agent_knows_its_parent_and_root() -> None:
-    spawned = replace(CREATE, parent_id=PARENT, parent_call_id=CallId("call-0"), root_id=PARENT)
+    spawned = replace(CREATE, origin=FromChat(chat_id=PARENT, call_id=CallId("call-0")), root_id=PARENT)
     chat = after(None, spawned).chat
     assert (chat.parent_id, chat.parent_call_id, chat.root_id) == (PARENT, "call-0", PARENT)
 
 
 def test_an_agent_of_a_run_is_its_own_root_and_delivers_to_the_run() -> None:
     run_id = RunId(numbered(0xF00))
-    created = after(None, replace(CREATE, run_id=run_id))
+    created = after(None, replace(CREATE, origin=FromRun(run_id=run_id)))
     (delivery,) = changed(created, FinishTurn()).deliveries
     assert (delivery.run_id, delivery.parent_id, created.chat.root_id) == (run_id, None, CHAT)
 
@@ -256,7 +257,7 @@ def test_an_edit_writes_results_into_the_removed_history() -> None:
     ids=["running", "interrupting", "action"],
 )
 def test_an_edit_abandons_active_work(before: View) -> None:
-    child = replace(before, chat=replace(before.chat, parent_id=PARENT, root_id=PARENT))
+    child = replace(before, chat=replace(before.chat, origin=FromChat(chat_id=PARENT), root_id=PARENT))
     change = changed(child, EDIT, facts=EDITABLE)
     assert [(end.number, end.outcome) for end in change.turns_ended] == [(2, "interrupted")]
     assert [(each.turn, each.outcome) for each in change.deliveries] == [(2, "interrupted")]

@@ -27,6 +27,7 @@ from holdfast.chats.commands import (
 from holdfast.chats.states import State, state_of
 from holdfast.chats.view import View
 from holdfast.core.failures import Failure
+from holdfast.core.origins import FromChat
 from holdfast.core.parts import Notice
 from holdfast.core.usage import Usage
 from tests.chats.making import (
@@ -83,7 +84,9 @@ def test_a_turn_runs_from_its_message_to_its_end() -> None:
     ids=["finish_turn", "finish_interrupt", "fail_turn"],
 )
 def test_the_end_of_a_childs_turn_is_delivered_with_it(before: View, command: Command, outcome: str) -> None:
-    child = replace(before, chat=replace(before.chat, parent_id=PARENT, root_id=PARENT, answer_id=None))
+    child = replace(
+        before, chat=replace(before.chat, origin=FromChat(chat_id=PARENT), root_id=PARENT, answer_id=None)
+    )
     answered = after(replace(child, chat=replace(child.chat, status="running", attempt=1)), step())
     child = replace(child, chat=replace(child.chat, answer_id=answered.chat.answer_id))
     (delivery,) = changed(child, command).deliveries
@@ -97,7 +100,7 @@ def test_a_chat_without_a_parent_delivers_nothing() -> None:
 
 
 def test_each_turn_of_a_child_is_delivered_by_itself() -> None:
-    child = view(parent_id=PARENT, root_id=PARENT, queue=(item(1),))
+    child = view(origin=FromChat(chat_id=PARENT), root_id=PARENT, queue=(item(1),))
     first = changed(child, FinishTurn())
     second = changed(first.after, FinishTurn())
     assert [each.turn for each in (*first.deliveries, *second.deliveries)] == [2, 3]
@@ -257,7 +260,7 @@ def test_reconcile_brings_an_invalid_chat_to_error_and_says_why(before: View) ->
 
 
 def test_compaction_on_request_is_a_turn_of_its_own_and_nobodys_task() -> None:
-    child = view("idle", parent_id=PARENT, root_id=PARENT)
+    child = view("idle", origin=FromChat(chat_id=PARENT), root_id=PARENT)
     asked = changed(child, Compact())
     assert asked.messages == ()
     assert [turn.kind for turn in asked.turns] == ["compaction"]

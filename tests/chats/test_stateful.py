@@ -59,6 +59,7 @@ from holdfast.core.calls import Verdict
 from holdfast.core.chats import Settings
 from holdfast.core.ids import CallId, ChatId, MessageId, QueueItemId, WorkerId
 from holdfast.core.messages import Busy
+from holdfast.core.origins import FromChat
 from holdfast.core.parts import Parts
 from holdfast.core.usage import Budget
 from holdfast.store.interface import Applied, Once, Replayed
@@ -171,8 +172,7 @@ class Family(RuleBasedStateMachine):
             owner_id=OWNER,
             settings=Settings(),
             parts=self._words(),
-            parent_id=parent,
-            parent_call_id=calls[pick % len(calls)] if calls else None,
+            origin=FromChat(chat_id=parent, call_id=calls[pick % len(calls)] if calls else None),
             root_id=above.chat.root_id if above else parent,
         )
         answer = self.driver.ask(chat_id, command)

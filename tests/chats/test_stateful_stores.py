@@ -24,7 +24,7 @@ def driving(urls: dict[str, str], data: Path) -> Generator[Drivers]:
     """Drivers for one run after the other. The stores stay open: each run cleans up, and has ids of its
     own."""
     with asyncio.Runner() as runner:
-        clock = ManualClock()
+        clock = ManualClock(only_forward=True)
         opened = [runner.run(open_peer(name, url, data, clock)) for name, url in urls.items()]
         peers: Sequence[Peer] = [peer for peer, _ in opened]
         newest: list[Driver] = []

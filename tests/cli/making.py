@@ -3,12 +3,14 @@
 import itertools
 from datetime import UTC, datetime, timedelta
 
-from holdfast.cli.events import Episode, MessageEvent, PartEvent
 from holdfast.core.calls import Action
 from holdfast.core.chats import Chat, Status
+from holdfast.core.events import Episode
 from holdfast.core.failures import Retry
+from holdfast.core.feed_events import MessageData, PartData
 from holdfast.core.ids import CallId, ChatId, MessageId, UserId
 from holdfast.core.messages import Message, Role
+from holdfast.core.origins import PERSON
 from holdfast.core.parts import LivePart, Part, Reasoning, Text, ToolCall, ToolResult
 from holdfast.core.usage import Usage
 
@@ -26,9 +28,9 @@ RETRY = Retry(
 _numbers = itertools.count(1)
 
 
-def message(role: Role, *parts: Part, turn: int = 1, interrupted: bool = False) -> MessageEvent:
+def message(role: Role, *parts: Part, turn: int = 1, interrupted: bool = False) -> MessageData:
     number = next(_numbers)
-    return MessageEvent(
+    return MessageData(
         message=Message(
             id=MessageId(f"01900000-0000-7000-8000-{number:012x}"),
             chat_id=CHAT_ID,
@@ -72,9 +74,9 @@ class Streaming:
         self.episode = Episode(history_version=history_version, attempt=attempt)
         self._n = 0
 
-    def part(self, part: LivePart) -> PartEvent:
+    def part(self, part: LivePart) -> PartData:
         self._n += 1
-        return PartEvent(
+        return PartData(
             history_version=self.episode.history_version,
             attempt=self.episode.attempt,
             n=self._n,
@@ -82,7 +84,7 @@ class Streaming:
             part=part,
         )
 
-    def text(self, text: str) -> PartEvent:
+    def text(self, text: str) -> PartData:
         return self.part(Text(text=text))
 
 
@@ -101,6 +103,7 @@ def chat(status: Status = "running", action: Action | None = None) -> Chat:
         parent_call_id=None,
         root_id=CHAT_ID,
         run_id=None,
+        origin=PERSON,
         workspace_id=None,
         labels=(),
         pinned=False,

@@ -29,6 +29,7 @@ class Server:
             "HOME": str(home),
             "HOLDFAST_SERVER_DATA": str(home / "data"),
             "HOLDFAST_SERVER_PORT": str(self.port),
+            "HOLDFAST_SERVER_DRAIN_SECONDS": "0",
             **variables,
         }
         self._process: subprocess.Popen[bytes] | None = None

@@ -11,6 +11,7 @@ import termios
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from tests.cli.emulator import Emulator
 from tests.cli.running import HOLDFAST
@@ -20,14 +21,19 @@ PATIENCE_SECONDS = 60.0
 
 class Terminal:
     def __init__(
-        self, arguments: tuple[str, ...], environ: Mapping[str, str], columns: int, rows: int
+        self,
+        arguments: tuple[str, ...],
+        environ: Mapping[str, str],
+        columns: int,
+        rows: int,
+        program: str | Path = HOLDFAST,
     ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.screen = Emulator(columns, rows)
         self.raw = ""
         self.process = subprocess.Popen(
-            [HOLDFAST, *arguments],
+            [program, *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
@@ -96,9 +102,13 @@ def _take_terminal() -> None:
 
 @contextmanager
 def terminal(
-    *arguments: str, environ: Mapping[str, str], columns: int = 100, rows: int = 30
+    *arguments: str,
+    environ: Mapping[str, str],
+    columns: int = 100,
+    rows: int = 30,
+    program: str | Path = HOLDFAST,
 ) -> Generator[Terminal]:
-    opened = Terminal(arguments, environ, columns, rows)
+    opened = Terminal(arguments, environ, columns, rows, program)
     try:
         yield opened
     finally:

@@ -10,11 +10,12 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from holdfast.cli.address import Address
+from holdfast.cli.address import ServerAddress
 from holdfast.cli.client import Client, connected
-from holdfast.cli.events import CaughtUp, Found, Lost
-from holdfast.cli.watching import Seen, watch
+from holdfast.cli.events import Lost, Reconnected
+from holdfast.cli.feed_client import SeenEvent, watch
 from holdfast.core.errors import Refused, Unreachable
+from holdfast.core.feed_events import CaughtUp
 from holdfast.core.secret import Secret
 from holdfast.core.shapes import Record
 from tests.cli.making import CHAT_ID
@@ -36,7 +37,9 @@ async def client_of(handler: Handler, token: str | None = "hf_t") -> AsyncGenera
     await site.start()
     port = runner.addresses[0][1]
     try:
-        async with connected(Address(f"http://127.0.0.1:{port}", Secret(token) if token else None)) as client:
+        async with connected(
+            ServerAddress(f"http://127.0.0.1:{port}", Secret(token) if token else None)
+        ) as client:
             yield client
     finally:
         await runner.cleanup()
@@ -105,7 +108,7 @@ async def test_somebody_else_at_that_address_is_said() -> None:
 async def test_nobody_at_that_address_is_said() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
-        address = Address(f"http://127.0.0.1:{held.getsockname()[1]}", None)
+        address = ServerAddress(f"http://127.0.0.1:{held.getsockname()[1]}", None)
         async with connected(address) as client:
             with pytest.raises(Unreachable, match="Connection refused") as raised:
                 await client.get("/things", Thing)
@@ -184,8 +187,8 @@ class Feed:
         return response
 
 
-async def collect(client: Client, count: int) -> list[Seen]:
-    found: list[Seen] = []
+async def collect(client: Client, count: int) -> list[SeenEvent]:
+    found: list[SeenEvent] = []
     async with aclosing(watch(client, CHAT_ID, tail=5)) as feed:
         async for seen in feed:
             found.append(seen)
@@ -202,8 +205,8 @@ async def test_a_feed_that_breaks_off_goes_on_after_what_was_seen() -> None:
     assert ids == list(range(1, 11))
     assert feed.connections == [None, "3", "6", "6", "9"]
     told = [type(seen.event) for seen in found]
-    assert told.count(Lost) == told.count(Found) == 3
-    assert told[:5] == [CaughtUp, CaughtUp, CaughtUp, Lost, Found]
+    assert told.count(Lost) == told.count(Reconnected) == 3
+    assert told[:5] == [CaughtUp, CaughtUp, CaughtUp, Lost, Reconnected]
 
 
 @pytest.mark.parametrize("code, status", [("not_found", 404), ("unauthorized", 401)])
@@ -225,7 +228,7 @@ async def test_a_feed_that_another_try_cannot_mend_ends(code: str, status: int) 
 async def test_a_feed_that_was_never_there_is_not_waited_for() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
-        address = Address(f"http://127.0.0.1:{held.getsockname()[1]}", None)
+        address = ServerAddress(f"http://127.0.0.1:{held.getsockname()[1]}", None)
         async with connected(address) as client, asyncio.timeout(60):
             with pytest.raises(Unreachable):
                 await collect(client, 1)

@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.cli.conversation.answers import Asking, Decide, Submit, Unclear
-from holdfast.cli.conversation.commands import COMMANDS, Order, help_text, is_command, parse
+from holdfast.cli.conversation.answers import Asking, DecisionAnswer, Submit, Unclear
+from holdfast.cli.conversation.commands import COMMANDS, SlashCommand, help_text, is_command, parse
 from holdfast.cli.conversation.inquiry import Inquiry
 from holdfast.cli.conversation.picture import Typing, picture
-from holdfast.cli.events import QueueEvent, StatusEvent
 from holdfast.cli.terminal.editor import Editor
 from holdfast.cli.transcript import Transcript
 from holdfast.core.calls import Action, ActionCall, ActionKind
+from holdfast.core.feed_events import QueueData, StatusData
 from holdfast.core.ids import CallId, QueueItemId, UserId
 from holdfast.core.messages import QueueItem
 from tests.cli.making import CHAT_ID, NOW, RETRY, Streaming, call, chat, message, said
@@ -31,15 +31,15 @@ APPROVAL = asked("approval", command="make deploy\nrm -rf build")
 @pytest.mark.parametrize(
     "line, decided",
     [
-        ("y", Decide(APPROVAL.call, "approve")),
-        (" YES ", Decide(APPROVAL.call, "approve")),
-        ("a", Decide(APPROVAL.call, "approve", "chat")),
-        ("n", Decide(APPROVAL.call, "deny")),
-        ("no, not on Friday", Decide(APPROVAL.call, "deny", note="not on Friday")),
-        ("n because it is late", Decide(APPROVAL.call, "deny", note="it is late")),
+        ("y", DecisionAnswer(APPROVAL.call, "approve")),
+        (" YES ", DecisionAnswer(APPROVAL.call, "approve")),
+        ("a", DecisionAnswer(APPROVAL.call, "approve", "chat")),
+        ("n", DecisionAnswer(APPROVAL.call, "deny")),
+        ("no, not on Friday", DecisionAnswer(APPROVAL.call, "deny", note="not on Friday")),
+        ("n because it is late", DecisionAnswer(APPROVAL.call, "deny", note="it is late")),
     ],
 )
-def test_an_approval_is_decided(line: str, decided: Decide) -> None:
+def test_an_approval_is_decided(line: str, decided: DecisionAnswer) -> None:
     assert APPROVAL.understand(line) == decided
 
 
@@ -61,7 +61,7 @@ def test_an_approval_shows_everything_that_will_run() -> None:
 def test_an_uncertain_call_is_settled(line: str, verdict: str) -> None:
     asking = asked("uncertain", command="make deploy")
     answer = asking.understand(line)
-    assert isinstance(answer, Decide)
+    assert isinstance(answer, DecisionAnswer)
     assert answer.decision == verdict
     assert isinstance(asking.understand("y"), Unclear)
 
@@ -164,13 +164,13 @@ def test_other_lines_are_said(line: str) -> None:
 @pytest.mark.parametrize(
     "line, parsed",
     [
-        ("/help", Order("help", "")),
-        ("/MODEL demo ", Order("model", "demo")),
-        ("/model", Order("model", "")),
-        ("/now stop that", Order("now", "stop that")),
+        ("/help", SlashCommand("help", "")),
+        ("/MODEL demo ", SlashCommand("model", "demo")),
+        ("/model", SlashCommand("model", "")),
+        ("/now stop that", SlashCommand("now", "stop that")),
     ],
 )
-def test_commands_are_understood(line: str, parsed: Order) -> None:
+def test_commands_are_understood(line: str, parsed: SlashCommand) -> None:
     assert parse(line) == parsed
 
 
@@ -184,7 +184,7 @@ def test_what_is_wrong_with_a_command_is_said(line: str, wrong: str) -> None:
 
 
 def test_help_names_every_command() -> None:
-    assert all(f"/{command.name}" in help_text() for command in COMMANDS)
+    assert all(f"/{command.name}" in help_text(80) for command in COMMANDS)
 
 
 # --- the picture ---
@@ -210,7 +210,7 @@ def test_the_picture_shows_what_is_under_way() -> None:
         created_by=UserId("u"),
         created_at=NOW,
     )
-    transcript.apply(QueueEvent(items=(item,)))
+    transcript.apply(QueueData(items=(item,)))
     shown = seen(transcript, Typing(Editor("typed", 5), sending=("on its way",), hint="a hint"))
     for wanted in (
         "Now I",
@@ -227,7 +227,7 @@ def test_the_picture_shows_what_is_under_way() -> None:
 
 def test_the_picture_says_why_nothing_happens() -> None:
     transcript = Transcript()
-    transcript.apply(StatusEvent(status="running", waiting="capacity"))
+    transcript.apply(StatusData(status="running", waiting="capacity"))
     assert "waits for a free place" in seen(transcript, Typing(Editor()))
     transcript.apply(RETRY)
     assert "trying again in 12 s: Too busy." in seen(transcript, Typing(Editor()))

@@ -6,8 +6,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.cli.events import CaughtUp, EventReader, PartEvent, Received
+from holdfast.cli.events import FeedEventReader, Received
 from holdfast.core.failures import Failure, Retry
+from holdfast.core.feed_events import CaughtUp, PartData
 from holdfast.core.parts import Text
 from tests.cli.making import RETRY
 
@@ -31,7 +32,7 @@ WANTED = [
 
 @given(st.lists(st.integers(0, len(STREAM))))
 def test_the_same_events_however_the_bytes_are_cut(cuts: list[int]) -> None:
-    reader = EventReader()
+    reader = FeedEventReader()
     places = [0, *sorted(cuts), len(STREAM)]
     pieces = [STREAM[a:b] for a, b in pairwise(places)]
     assert [event for piece in pieces for event in reader.feed(piece)] == WANTED
@@ -49,7 +50,7 @@ def test_what_is_understood_has_its_type() -> None:
     assert Received("caught_up", "1", b'{"more":1}').decoded() == CaughtUp()
     part = b'{"history_version":1,"attempt":2,"n":3,"role":"assistant","part":{"type":"text","text":"a"}}'
     decoded = Received("part", "1", part).decoded()
-    assert isinstance(decoded, PartEvent)
+    assert isinstance(decoded, PartData)
     assert (decoded.episode.attempt, decoded.part) == (2, Text(text="a"))
     retry = Received("retry", "1", msgspec.json.encode(RETRY)).decoded()
     assert isinstance(retry, Retry)

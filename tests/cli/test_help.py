@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import typer.main
+from typer.testing import CliRunner
 
 from holdfast.cli.main import app, exit_code
 from holdfast.core.errors import BadConfig, HoldfastError, InvalidInput, Refused, Unreachable, WrongUsage
@@ -24,6 +25,7 @@ NAMED = [
     "attach",
     "trace",
     "export",
+    "import",
     "workflow list",
     "workflow run",
     "workflow show",
@@ -35,6 +37,17 @@ NAMED = [
     "model",
     "db",
     "doctor",
+    "workspace list",
+    "workspace add",
+    "workspace remove",
+    "fork",
+    "edit",
+    "archive",
+    "delete",
+    "upload",
+    "agent list",
+    "skill list",
+    "audit",
 ]
 READING = [
     "ps",
@@ -50,6 +63,12 @@ READING = [
     "workflow list",
     "workflow run",
     "workflow show",
+    "workspace list",
+    "agent list",
+    "agent show",
+    "skill list",
+    "audit",
+    "approvals",
 ]
 
 
@@ -112,3 +131,22 @@ def test_the_beginning_is_quick() -> None:
     code = f"import sys, holdfast.cli.main; print([m for m in {heavy!r} if m in sys.modules])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+def groups() -> list[str]:
+    return ["", *(name for name, command in COMMANDS.items() if getattr(command, "commands", None))]
+
+
+@pytest.mark.parametrize("name", groups())
+def test_lists_of_commands_are_whole_at_80_columns(name: str) -> None:
+    """Every command is told in a sentence that fits beside its name."""
+    told = CliRunner().invoke(app, [*name.split(), "-h"], env={"COLUMNS": "80"}, prog_name="holdfast")
+    assert told.exit_code == 0, told.output
+    lines = told.output.splitlines()
+    assert [line for line in lines if line.endswith("...") and not line.startswith("Usage:")] == []
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_asked_for_with_one_letter(name: str) -> None:
+    assert CliRunner().invoke(app, [*name.split(), "-h"]).exit_code == 0

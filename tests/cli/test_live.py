@@ -34,7 +34,7 @@ def test_a_title_cannot_order_the_terminal(server: Server) -> None:
     new_chat(server, "say: \x1b]0;title\x07\x1b[2J")
     told = server.done("ps")
     assert "\x1b" not in told
-    assert "␛]0;title" in told
+    assert "say: ]0;title [2J" in told
 
 
 def test_logs_by_any_name_of_the_chat(server: Server) -> None:
@@ -137,6 +137,29 @@ def test_an_export(server: Server, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["chat.json", "link", "pipe"]
 
 
+def test_an_import(server: Server, tmp_path: Path) -> None:
+    chat = new_chat(server, "say: to keep")
+    file = tmp_path / "chat.json"
+    server.done("export", chat, "-o", str(file))
+    told = server.done("import", str(file))
+    assert told.startswith("Imported as ")
+    new = told.split()[2].rstrip(".")
+    assert new != chat
+    assert "to keep" in server.done("logs", new)
+    # The same again is the same chat.
+    assert server.done("import", str(file)) == f"It was imported before, as {new}.\n"
+    shown = json.loads(server.done("import", "-", "--json", given=file.read_text()))
+    assert (shown["id"], shown["status"]) == (new, "idle")
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"holdfast_export": 1')
+    refused = server.run("import", str(broken))
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    missing = server.run("import", str(tmp_path / "none"))
+    assert (missing.returncode, len(missing.stderr.splitlines())) == (1, 1)
+    away = server.run("import", str(file), "--url", "http://127.0.0.1:9")
+    assert away.returncode == 3
+
+
 def test_users_come_and_go(server: Server) -> None:
     assert "/login#token=hf_" in server.done("user", "add", "mia")
     assert server.run("user", "add", "mia").returncode == 1
@@ -173,6 +196,15 @@ def test_models_and_providers(server: Server) -> None:
     assert server.done("model", "test", "demo").startswith("demo: answers")
     assert server.done("provider", "test", "demo").startswith("demo: answers")
     place = ("--kind", "openai", "--base-url", "http://127.0.0.1:9/v1")
+    assert "demo" in server.done("model", "discover", "demo")
+    added = server.done("model", "discover", "demo", "--add", "demo", "--as", "second")
+    assert added.startswith("Added as second.")
+    assert server.done("model", "test", "second").startswith("second: answers")
+    assert server.done("model", "default", "second") == "The default model is second.\n"
+    assert server.done("model", "default") == "The default model is second.\n"
+    assert server.done("model", "default", "--clear") == "The default model is second.\n"
+    assert "there is no such model" in server.run("model", "default", "nobody").stderr
+    server.done("model", "remove", "second")
     server.done("provider", "set", "local", *place, "--key-stdin", given="sk-secret\n")
     server.done("model", "set", "mine", "--provider", "local", "--model", "some-model")
     listed = json.loads(server.done("provider", "list", "--json"))
@@ -181,6 +213,10 @@ def test_models_and_providers(server: Server) -> None:
     failed = server.run("provider", "test", "local")
     assert failed.returncode == 1
     assert "mine: FAILED" in failed.stdout
+    unlisted = server.run("model", "discover", "local")
+    assert unlisted.returncode == 1
+    assert "Nobody answers" in unlisted.stderr
+    assert server.run("model", "discover", "--add", "x").returncode == 2
     moved = server.run("provider", "set", "local", "--kind", "openai", "--base-url", "http://127.0.0.1:8/v1")
     assert moved.returncode != 0, "another address needs the key again"
     server.done("model", "remove", "mine")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.cli.entries import Asked, Done, Entry, Failed, Prose, Said, Thought
-from holdfast.cli.neutral import neutral, neutral_line
+from holdfast.cli.entries import CallEntry, Entry, FailureEntry, Said, TextEntry, Thought, UserEntry
 from holdfast.cli.plain import plain
+from holdfast.cli.safe_text import neutral, neutral_line
 from holdfast.cli.tables import table
 from holdfast.cli.terminal.pretty import Pretty
 from holdfast.core.clock import SystemClock
@@ -46,13 +46,18 @@ def test_nothing_that_controls_is_left(text: str) -> None:
     assert neutral(shown) == shown
 
 
-@given(st.text(st.characters(exclude_categories=["C"])))
+@given(st.text(st.characters(max_codepoint=0x24F, exclude_categories=["C"], exclude_characters="ſ")))
 def test_other_text_stays_as_it_is(text: str) -> None:
     assert neutral(text) == text
 
 
+def test_the_long_s_is_marked() -> None:
+    """It reads as an f, and is an s to programs."""
+    assert neutral("aſb") == "a⟨U+017F⟩b"
+
+
 def test_controls_are_seen() -> None:
-    assert neutral("a\x1b[31mb\x00\x7f\x9b") == "a␛[31mb\ufffd␡\ufffd"
+    assert neutral("a\x1b[31mb\x00\x7f\x9b") == "a␛[31mb\ufffd␡⟨U+009B⟩"
     assert neutral("one\r\ntwo\tthree") == "one\ntwo\tthree"
 
 
@@ -64,13 +69,13 @@ def test_a_line_is_one_line() -> None:
 def entries(text: str) -> list[Entry]:
     result = ToolResult(call_id=CallId("c"), name=text, output=text, outcome="failed", diff=text)
     return [
-        Asked(text, SystemClock().now()),
-        Prose(text, goes_on=False),
+        UserEntry(text, SystemClock().now()),
+        TextEntry(text, goes_on=False),
         Thought(text, 1.0),
-        Done(result, {"path": text, text: text}),
-        Done(result, text),
+        CallEntry(result, {"path": text, text: text}),
+        CallEntry(result, text),
         Said(text),
-        Failed(Failure(kind="server", message=text, detail=text)),
+        FailureEntry(Failure(kind="server", message=text, detail=text)),
     ]
 
 
@@ -88,7 +93,9 @@ def test_what_is_shown_of_a_chat_cannot_order_the_terminal(attack: str) -> None:
 
 
 def test_a_link_shows_where_it_leads() -> None:
-    assert "http://evil.example" in Pretty().show([Prose("[click](http://evil.example)", goes_on=False)], 80)
+    assert "http://evil.example" in Pretty().show(
+        [TextEntry("[click](http://evil.example)", goes_on=False)], 80
+    )
 
 
 def test_tables_keep_to_the_window() -> None:

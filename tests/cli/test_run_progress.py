@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.cli.events import Found, Lost
+from holdfast.cli.events import Lost, Reconnected
 from holdfast.cli.runs.arguments import arguments, order, script
-from holdfast.cli.runs.details import Workflow, remarks, workflows_table
+from holdfast.cli.runs.details import ListedWorkflow, remarks, workflows_table
 from holdfast.cli.runs.outputs import live_lines
-from holdfast.cli.runs.progress import Progress
+from holdfast.cli.runs.progress import RunProgress
 from holdfast.cli.runs.telling import plain, result_text, spent, why
 from holdfast.core.errors import WrongUsage
 from holdfast.core.ids import RunId
@@ -29,6 +29,7 @@ RUN = RunData(
     error=None,
     budget=Budget(tokens=9000, spent_tokens=1234),
     resumed_from=None,
+    reuse=None,
     workspace_id=None,
     model=None,
     created_at=NOW,
@@ -61,7 +62,7 @@ def call(**changes: Any) -> CallShown:
 
 
 def told(*events: Any) -> list[str]:
-    progress = Progress()
+    progress = RunProgress()
     return [plain(entry) for event in events for entry in progress.apply(event)]
 
 
@@ -83,7 +84,7 @@ def test_events_as_lines() -> None:
         ended,
         ended,
         Lost("x"),
-        Found(),
+        Reconnected(),
         with_status("cancelled"),
     ) == [
         "# Argue",
@@ -97,7 +98,7 @@ def test_events_as_lines() -> None:
 
 
 def test_what_is_at_work_is_shown_live() -> None:
-    progress = Progress()
+    progress = RunProgress()
     for event in (RUN, RunPhase(title="Argue", started_at=NOW), CALL, call(id="0.5", started_at=None)):
         progress.apply(event)
     lines = "\n".join(live_lines(progress, NOW + timedelta(seconds=3), 200))
@@ -121,7 +122,7 @@ def test_words() -> None:
 
 def test_workflows_that_wonder() -> None:
     workflows = (
-        Workflow(
+        ListedWorkflow(
             name="a",
             language="python",
             source="project",
@@ -129,8 +130,10 @@ def test_workflows_that_wonder() -> None:
             description="Does a",
             args={"properties": {"x": {}, "y": {}}, "required": ["x"]},
         ),
-        Workflow(name="a", language="python", source="catalogue", path="a.py", hidden_by=".holdfast/a.py"),
-        Workflow(name="b", language="python", source="home", path="~/b.py", error="Line 1: no", line=1),
+        ListedWorkflow(
+            name="a", language="python", source="catalogue", path="a.py", hidden_by=".holdfast/a.py"
+        ),
+        ListedWorkflow(name="b", language="python", source="home", path="~/b.py", error="Line 1: no", line=1),
     )
     assert workflows_table(workflows) == [("a", "project", "x [y]", "Does a")]
     assert remarks(workflows) == [

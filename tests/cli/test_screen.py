@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.cli.terminal.markdown import Prose, finished, rendered
+from holdfast.cli.terminal.markdown import SafeMarkdown, finished, rendered
 from holdfast.cli.terminal.screen import Region, Screen, input_lines
 from tests.cli.emulator import Emulator
 
@@ -100,6 +100,6 @@ def test_blocks_are_whole_when_another_follows(text: str, whole: str) -> None:
 
 
 def test_markdown_fills_no_line_with_blanks() -> None:
-    shown = rendered(Prose("# Head\n\nSome `code`.\n\n```\nx = 1\n```"), 40)
+    shown = rendered(SafeMarkdown("# Head\n\nSome `code`.\n\n```\nx = 1\n```"), 40)
     assert all(line == line.rstrip(" ") for line in shown.split("\n"))
     assert "x = 1" in shown

@@ -83,5 +83,6 @@ def test_a_server_holds_nothing_that_it_does_not_use() -> None:
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.splitlines() == ["2", "[] True"]
     assert told.stderr == (
-        "holdfast: There is no configuration file /nowhere.toml. Correct --config, or leave it out.\n"
+        "holdfast: There is no configuration file /nowhere.toml. Correct --config or "
+        "HOLDFAST_CONFIG, or leave it out.\n"
     )

@@ -4,29 +4,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.cli.entries import (
-    Asked,
     Begun,
-    Done,
+    CallEntry,
     Entry,
-    Failed,
+    FailureEntry,
     Interrupted,
-    Prose,
     Said,
+    TextEntry,
     Thought,
+    UserEntry,
     Withdrawn,
 )
-from holdfast.cli.events import (
-    CaughtUp,
-    Event,
-    Found,
-    HistoryReset,
-    Lost,
-    PreviewReset,
-    StatusEvent,
-)
+from holdfast.cli.events import Event, Lost, Reconnected
 from holdfast.cli.terminal.markdown import finished
 from holdfast.cli.transcript import Transcript
 from holdfast.core.failures import Failure
+from holdfast.core.feed_events import CaughtUp, HistoryReset, PreviewReset, StatusData
 from holdfast.core.parts import Notice, Reasoning, ToolCallDelta
 from holdfast.core.spans import Span
 from tests.cli.making import (
@@ -42,7 +35,7 @@ from tests.cli.making import (
     thought,
 )
 
-RUNNING, IDLE, ERROR = StatusEvent(status="running"), StatusEvent(status="idle"), StatusEvent(status="error")
+RUNNING, IDLE, ERROR = StatusData(status="running"), StatusData(status="idle"), StatusData(status="error")
 BLOCKS = st.sampled_from(
     ["# A", "one two", "- a\n- b", "```\nx\n\ny\n```", "> q", "| a |\n|---|\n| 1 |", "1. x"]
 )
@@ -53,7 +46,7 @@ def shown(transcript: Transcript, *events: Event) -> list[Entry]:
 
 
 def prose(entries: list[Entry]) -> str:
-    return "".join(entry.text for entry in entries if isinstance(entry, Prose))
+    return "".join(entry.text for entry in entries if isinstance(entry, TextEntry))
 
 
 def test_text_streams_and_its_message_repeats_nothing() -> None:
@@ -61,7 +54,7 @@ def test_text_streams_and_its_message_repeats_nothing() -> None:
     entries = shown(
         transcript, RUNNING, live.text("Hel"), live.text("lo"), message("assistant", said("Hello")), IDLE
     )
-    assert entries == [Prose("Hel", goes_on=False), Prose("lo", goes_on=True)]
+    assert entries == [TextEntry("Hel", goes_on=False), TextEntry("lo", goes_on=True)]
 
 
 def test_the_end_that_did_not_stream_comes_with_the_message() -> None:
@@ -100,10 +93,10 @@ def test_an_attempt_that_says_something_else_is_announced() -> None:
     entries = shown(transcript, RUNNING, first.text("One two"), PreviewReset(), second.text("Another"))
     entries += shown(transcript, message("assistant", said("Another thing")), IDLE)
     assert entries == [
-        Prose("One two", goes_on=False),
+        TextEntry("One two", goes_on=False),
         Withdrawn(),
-        Prose("Another", goes_on=False),
-        Prose(" thing", goes_on=True),
+        TextEntry("Another", goes_on=False),
+        TextEntry(" thing", goes_on=True),
     ]
 
 
@@ -111,14 +104,14 @@ def test_text_that_nothing_replaced_is_withdrawn_at_the_end() -> None:
     transcript, live = Transcript(), Streaming()
     failure = Failure(kind="auth", message="No key.")
     entries = shown(transcript, RUNNING, live.text("Half"), PreviewReset(), ERROR, failure, failure)
-    assert entries == [Prose("Half", goes_on=False), Withdrawn(), Failed(failure)]
+    assert entries == [TextEntry("Half", goes_on=False), Withdrawn(), FailureEntry(failure)]
 
 
 def test_a_failure_is_told_once_and_again_when_it_happens_again() -> None:
     transcript = Transcript()
     failure = Failure(kind="auth", message="No key.")
-    assert shown(transcript, ERROR, failure, chat("error"), failure) == [Failed(failure)]
-    assert shown(transcript, RUNNING, ERROR, failure) == [Failed(failure)]
+    assert shown(transcript, ERROR, failure, chat("error"), failure) == [FailureEntry(failure)]
+    assert shown(transcript, RUNNING, ERROR, failure) == [FailureEntry(failure)]
 
 
 def test_parts_that_come_twice_count_once() -> None:
@@ -137,7 +130,7 @@ def test_thoughts_texts_and_calls_in_their_order() -> None:
         live.text("Let me look."),
         live.part(ToolCallDelta(call_id=call().call_id, name="execute", text='{"comm')),
     )
-    assert entries == [Thought("hm so", None), Prose("Let me look.", goes_on=False)]
+    assert entries == [Thought("hm so", None), TextEntry("Let me look.", goes_on=False)]
     assert [one.name for one in transcript.calls] == ["execute"]
     entries = shown(
         transcript, message("assistant", thought("hm so"), said("Let me look."), call(command="ls"))
@@ -145,7 +138,7 @@ def test_thoughts_texts_and_calls_in_their_order() -> None:
     assert entries == []
     assert [one.input for one in transcript.calls] == [{"command": "ls"}]
     entries = shown(transcript, message("tool", result()))
-    assert entries == [Done(result(), {"command": "ls"})]
+    assert entries == [CallEntry(result(), {"command": "ls"})]
     assert transcript.calls == ()
 
 
@@ -176,7 +169,7 @@ def test_texts_that_follow_each_other_are_one() -> None:
 def test_an_interrupted_message_says_so() -> None:
     transcript, live = Transcript(), Streaming()
     entries = shown(transcript, live.text("Half a"), message("assistant", said("Half"), interrupted=True))
-    assert entries == [Prose("Half a", goes_on=False), Interrupted()]
+    assert entries == [TextEntry("Half a", goes_on=False), Interrupted()]
 
 
 def test_what_people_and_the_server_say() -> None:
@@ -185,14 +178,14 @@ def test_what_people_and_the_server_say() -> None:
         message("user", said("hello")),
         message("system", Notice(code="budget", text="The budget is spent.")),
     )
-    assert entries == [Asked("hello", NOW), Said("The budget is spent.")]
+    assert entries == [UserEntry("hello", NOW), Said("The budget is spent.")]
 
 
 def test_a_message_that_comes_again_is_not_shown_again_unless_history_begins_anew() -> None:
     transcript = Transcript()
     event = message("user", said("hello"))
     assert len(shown(transcript, event, event)) == 1
-    assert shown(transcript, HistoryReset(), event) == [Begun(), Asked("hello", NOW)]
+    assert shown(transcript, HistoryReset(), event) == [Begun(), UserEntry("hello", NOW)]
 
 
 def test_state_is_kept_as_it_is_now() -> None:
@@ -200,7 +193,7 @@ def test_state_is_kept_as_it_is_now() -> None:
     shown(transcript, chat("running"), RETRY, CaughtUp(), Lost("gone"))
     assert (transcript.status, transcript.retry, transcript.caught_up) == ("running", RETRY, True)
     assert transcript.lost == "gone"
-    shown(transcript, Found(), Streaming().text("again"))
+    shown(transcript, Reconnected(), Streaming().text("again"))
     assert (transcript.lost, transcript.retry) == (None, None)
     shown(transcript, chat("idle"))
     assert not transcript.busy

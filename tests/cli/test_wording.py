@@ -4,13 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.cli.events import CaughtUp, Event, QueueEvent, StatusEvent
+from holdfast.cli.events import Event
 from holdfast.cli.trace import waterfall
 from holdfast.cli.transcript import Transcript
-from holdfast.cli.turn import End, OwnTurn
+from holdfast.cli.turn import OwnTurn, TurnOutcome
 from holdfast.cli.wording import about, ago, amount, duration, money, outcome
 from holdfast.core.calls import Action, ActionCall
 from holdfast.core.failures import Failure
+from holdfast.core.feed_events import CaughtUp, QueueData, StatusData
 from holdfast.core.ids import CallId, QueueItemId
 from holdfast.core.parts import ToolResult
 from holdfast.core.spans import Span, SpanKind
@@ -106,22 +107,22 @@ def span(
     )
 
 
-IDLE = StatusEvent(status="idle")
+IDLE = StatusData(status="idle")
 FAILURE = Failure(kind="auth", message="No key.")
 
 
 @pytest.mark.parametrize(
     "outcome, then, end",
     [
-        ("finished", (chat("idle"), IDLE), End("finished")),
-        ("finished", (chat("running"),), End("finished")),
-        ("finished", (CaughtUp(),), End("finished")),
-        ("interrupted", (IDLE,), End("interrupted")),
-        ("failed", (chat("error"), StatusEvent(status="error"), FAILURE), End("failed", FAILURE)),
+        ("finished", (chat("idle"), IDLE), TurnOutcome("finished")),
+        ("finished", (chat("running"),), TurnOutcome("finished")),
+        ("finished", (CaughtUp(),), TurnOutcome("finished")),
+        ("interrupted", (IDLE,), TurnOutcome("interrupted")),
+        ("failed", (chat("error"), StatusData(status="error"), FAILURE), TurnOutcome("failed", FAILURE)),
     ],
 )
 def test_a_turn_ends_with_its_own_span_and_what_becomes_of_the_chat(
-    outcome: str, then: tuple[Event, ...], end: End
+    outcome: str, then: tuple[Event, ...], end: TurnOutcome
 ) -> None:
     turn, transcript = OwnTurn(), Transcript()
     turn.sent()
@@ -132,7 +133,7 @@ def test_a_turn_ends_with_its_own_span_and_what_becomes_of_the_chat(
         span("turn", "turn-1", None, 0, 1, outcome="failed"),
         chat("running"),
         span("turn", "turn-2", None, 0, None),
-        StatusEvent(status="running"),
+        StatusData(status="running"),
         over,
         *then,
     )
@@ -147,7 +148,7 @@ def test_a_message_from_the_queue_is_known_again() -> None:
     turn.sent(item_id=item)
     turn.apply(message("user", said("another's")), transcript)
     assert not turn.begun
-    end = turn.apply(QueueEvent(items=()), transcript)
+    end = turn.apply(QueueData(items=()), transcript)
     assert end is not None
     assert end.how == "failed"
 
@@ -160,7 +161,7 @@ def test_a_turn_that_needs_a_person_ends_the_wait() -> None:
     turn.sent()
     for event in (chat("requires_action", Action(calls=(call,))), CaughtUp()):
         transcript.apply(event)
-    assert turn.apply(CaughtUp(), transcript) == End("needs_you", what="approval: execute")
+    assert turn.apply(CaughtUp(), transcript) == TurnOutcome("needs_you", what="approval: execute")
 
 
 # --- the waterfall ---

@@ -52,10 +52,14 @@ def test_the_result_goes_to_the_pipe_and_progress_beside_it(server: Server) -> N
     assert done.returncode == 0, done
     assert json.loads(done.stdout) == {"sides": ["for", "against"], "args": {"n": 1, "who": "mia"}}
     lines = done.stderr.splitlines()
-    assert lines[1:3] == ["# Argue", "- begins ␛[31m"]
+    assert lines[1:4] == [
+        "- Nothing is reused: a fresh run was asked for.",
+        "# Argue",
+        "- begins ␛[31m",
+    ]
     assert sorted(line.split(" · ")[0] for line in lines if line.startswith("*")) == ["* against", "* for"]
     assert lines[-1].startswith("= sides · succeeded · 2 agents")
-    again = server.run("workflow", "run", "sides.js", "--args", '{"who": "mia", "n": 1}')
+    again = server.run("workflow", "run", "sides.js", "--args", '{"who": "mia", "n": 1}', "--reuse")
     assert json.loads(again.stdout) == json.loads(done.stdout)
     assert "* for · reused" in again.stderr
     shown = server.done("workflow", "show", "last")

@@ -11,6 +11,11 @@ from holdfast.config.sections import Config
 Loading = Callable[..., Config]
 
 
+def file_of(tmp_path: Path) -> Path:
+    """The person's own configuration file."""
+    return tmp_path / "home" / ".config" / "holdfast" / "holdfast.toml"
+
+
 @pytest.fixture
 def loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loading:
     """`loading(toml, HOLDFAST_X="y", flags=...)`: what these come to."""
@@ -22,7 +27,8 @@ def loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loading:
 
     def read(toml: str | None = None, *, flags: Flags | None = None, **environ: str) -> Config:
         if toml is not None:
-            (work / "holdfast.toml").write_text(toml)
+            file_of(tmp_path).parent.mkdir(parents=True, exist_ok=True)
+            file_of(tmp_path).write_text(toml)
         return load(flags or Flags(), {"HOME": str(home), **environ})
 
     return read

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from holdfast.config.load import Flags, check_tools, load
-from holdfast.config.places import FILE_NAME
 from holdfast.config.sections import NAMED_SECTIONS, SECTIONS, Config, ToolChoice
 from holdfast.config.values import keys_of
 from holdfast.core.errors import BadConfig, CannotStart
 from holdfast.core.secret import Secret
 from holdfast.providers.configs import ModelConfig, ProviderConfig
 from holdfast.providers.registry import complete
-from tests.config.conftest import Loading
+from tests.config.conftest import Loading, file_of
 
 # As the design has it, with a space for each line break.
 DESIGNED = """
@@ -80,7 +79,7 @@ def refused(loading: Loading, toml: str | None = None, **more: Any) -> str:
 def test_the_defaults_are_the_designed_ones(loading: Loading, tmp_path: Path) -> None:
     bare = loading()
     written = loading(DESIGNED)
-    assert written.file == tmp_path / "work" / FILE_NAME
+    assert written.file == file_of(tmp_path)
     for name in SECTIONS:
         assert getattr(bare, name) == getattr(written, name)
     assert bare.file is None
@@ -104,21 +103,19 @@ def test_the_nearest_place_wins(loading: Loading, tmp_path: Path) -> None:
     assert config.database.url.reveal() == "sqlite:three"
 
 
-def test_the_file_is_the_named_one_then_the_working_directorys_then_the_homes(
-    loading: Loading, tmp_path: Path
-) -> None:
-    in_home = tmp_path / "home" / ".config" / "holdfast" / FILE_NAME
-    in_xdg = tmp_path / "xdg" / "holdfast" / FILE_NAME
-    named = tmp_path / "named.toml"
-    for path, port in ((in_home, 1), (in_xdg, 2), (named, 4)):
+def test_the_file_is_the_flags_then_the_variables_then_the_homes(loading: Loading, tmp_path: Path) -> None:
+    in_xdg = tmp_path / "xdg" / "holdfast" / "holdfast.toml"
+    named, by_flag = tmp_path / "named.toml", tmp_path / "flag.toml"
+    for path, port in ((file_of(tmp_path), 1), (in_xdg, 2), (named, 3), (by_flag, 4)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"[server]\nport = {port}")
     xdg = {"XDG_CONFIG_HOME": str(tmp_path / "xdg")}
     assert loading().server.port == 1
     assert loading(**xdg).server.port == 2
-    assert loading("[server]\nport = 3", **xdg).server.port == 3
-    assert loading(flags=Flags(config=named), **xdg).server.port == 4
+    assert loading(HOLDFAST_CONFIG=str(named), **xdg).server.port == 3
+    assert loading(flags=Flags(config=by_flag), HOLDFAST_CONFIG=str(named), **xdg).server.port == 4
     assert str(tmp_path / "nothing") in refused(loading, flags=Flags(config=tmp_path / "nothing"))
+    assert "HOLDFAST_CONFIG" in refused(loading, HOLDFAST_CONFIG=str(tmp_path / "nothing"))
 
 
 def test_data_follows_xdg_unless_it_is_chosen(loading: Loading, tmp_path: Path) -> None:
@@ -151,11 +148,14 @@ def _other(name: str, key: str) -> object:
         "url": "redis://h" if name == "bus" else f"{name}:x",
         "lease_seconds": 20,
         "memory_mib": 64,
+        "network": "none",
+        "summaries": False,
     }
     return special.get(key, 7)
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+# The key of [models] stands beside its tables: see test_findings.
+@pytest.mark.parametrize("section", [name for name in SECTIONS if name != "models"])
 def test_every_key_is_read_from_the_file_and_from_the_environment(loading: Loading, section: str) -> None:
     for key in keys_of(SECTIONS[section]):
         value: Any = _other(section, key)
@@ -224,6 +224,7 @@ def test_providers_and_models(loading: Loading) -> None:
         ProviderConfig(name="my-local", kind="openai", base_url="http://127.0.0.1:9/v1", api_key="none"),
         ProviderConfig(name="other", kind="groq"),
     )
+    assert config.only_in_environment == {"providers.other", "models.fast"}
     default, fast = config.models
     assert default == ModelConfig(
         name="default",
@@ -265,7 +266,7 @@ def test_secrets_are_read_from_where_they_are_said_to_be(loading: Loading, tmp_p
         ("[sever]\nport = 1", "[sever]"),
         ("[sever]\nport = 1", "did you mean server?"),
         ("[server]\nprot = 1", "[server] has no key prot; did you mean port?"),
-        ("[server]\nxyz = 1", "there is data, host, hosts, port, proxies, secret_key."),
+        ("[server]\nxyz = 1", "there is data, drain_seconds, host, hosts, port, proxies, secret_key."),
         ("[tools]\naproval = 'ask'", "[tools] has no key aproval; did you mean approval?"),
         ("[tools.execute]\naproval = 'ask'", "[tools.execute] has no key aproval; did you mean approval?"),
         ("[providers.x]\nkind = 'openai'\nbase_ulr = 'x'", "did you mean base_url?"),
@@ -275,7 +276,7 @@ def test_secrets_are_read_from_where_they_are_said_to_be(loading: Loading, tmp_p
         ("[models.x]\nprovider = 'openai'", "[models.x] needs model ("),
         ("[models.x]\nprovider = 'openai'\nmodel = 'm'\ntemperature = 3", "temperature must be from 0 to 2"),
         ("[models.x]\nprovider = 'openai'\nmodel = 'm'\ninputs = ['video']", "words out of image, pdf, text"),
-        ("[models]\nx = 1", "models.x must be a section"),
+        ("[models]\nx = 1", "[models] has no key x; there is default."),
         ("[models.x]", "[models.x] needs provider and model ("),
         ("[tools.'a b']", "No tool can have a name like 'a b'"),
         ("server = 1", "server must be a section"),
@@ -304,7 +305,7 @@ def test_a_wrong_file_is_refused_with_its_name(
 ) -> None:
     text = refused(loading, toml)
     assert said in text
-    assert str(tmp_path / "work" / FILE_NAME) in text
+    assert str(file_of(tmp_path)) in text
 
 
 @pytest.mark.parametrize(
@@ -348,7 +349,8 @@ def test_variables_of_others_are_left_alone(loading: Loading) -> None:
     "name, hint", [("exeucte", "did you mean execute"), ("zzz", "there is execute, read_file")]
 )
 def test_a_tool_that_is_not_there_is_a_mistake(name: str, hint: str, tmp_path: Path) -> None:
-    file = tmp_path / "work" / FILE_NAME
+    file = file_of(tmp_path)
+    file.parent.mkdir(parents=True)
     file.write_text(f"[tools.{name}]\napproval = 'ask'\n")
     with pytest.raises(BadConfig, match=f"no tool {name} .*{hint}"):
         check_tools(load(Flags(), {}), ("execute", "read_file"))
@@ -388,7 +390,8 @@ def test_this_machine_needs_no_names(loading: Loading, host: str) -> None:
 
 
 def test_what_cannot_be_read_is_said(loading: Loading, tmp_path: Path) -> None:
-    (tmp_path / "work" / FILE_NAME).write_bytes(b"\xff\xfe")
+    loading("")
+    file_of(tmp_path).write_bytes(b"\xff\xfe")
     assert "UTF-8" in refused(loading)
     (tmp_path / "dir").mkdir()
     assert "cannot be read" in refused(loading, flags=Flags(config=tmp_path / "dir"))
@@ -435,4 +438,8 @@ def test_an_error_does_not_repeat_what_was_written(loading: Loading, toml: str) 
 
 
 def test_no_section_is_without_its_reference() -> None:
-    assert {*SECTIONS, *NAMED_SECTIONS} == {name for name in Config.__struct_fields__ if name != "file"}
+    assert {*SECTIONS, *NAMED_SECTIONS} == {
+        name
+        for name in Config.__struct_fields__
+        if name not in ("file", "key_files", "default_model", "only_in_environment")
+    }

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from holdfast.config.reload import needs_restart
-from holdfast.config.sections import RELOADED, SECTIONS, Config, Limits, Server, Worker
+from holdfast.config.sections import RELOADED, SECTIONS, Config, LimitsSection, ServerSection, WorkerSection
 from holdfast.config.sources import merged
 from holdfast.core.errors import BadConfig
 from holdfast.core.secret import Secret
@@ -32,8 +32,8 @@ def test_the_configuration_hides_what_the_database_has_under_the_same_name() -> 
     )
     assert result.providers == (provider("a", "http://near/v1"), provider("b", "http://far/v1"))
     assert result.models == (model("default", "a", "near"), model("x", "b"), model("y", "a"))
-    assert result.provider_origins == {"a": "configuration", "b": "database"}
-    assert result.model_origins == {"default": "configuration", "x": "configuration", "y": "database"}
+    assert result.provider_origins == {"a": "file", "b": "database"}
+    assert result.model_origins == {"default": "file", "x": "file", "y": "database"}
     assert result.left_out == ()
 
 
@@ -58,7 +58,9 @@ def test_a_model_of_the_configuration_needs_its_provider() -> None:
 def test_what_needs_a_restart_is_told() -> None:
     running = Config()
     read = Config(
-        server=Server(port=1, secret_key=Secret("x")), worker=Worker(max_chats=1), limits=Limits(steps=1)
+        server=ServerSection(port=1, secret_key=Secret("x")),
+        worker=WorkerSection(max_chats=1),
+        limits=LimitsSection(steps=1),
     )
     assert needs_restart(running, running) == ()
     assert needs_restart(running, read) == ("server.port", "server.secret_key", "worker.max_chats")

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.clock import EPOCH, SystemClock, from_micros, to_micros
+from holdfast.core.clock import EPOCH, SteadyClock, SystemClock, from_micros, to_micros
 from tests.core.strategies import moments
+from tests.store.world import SetClock
 
 
 @given(moment=moments)
@@ -31,3 +32,13 @@ def test_the_system_clock() -> None:
     assert clock.now().tzinfo is UTC
     first = clock.elapsed()
     assert clock.elapsed() >= first
+
+
+def test_a_steady_clock_is_not_moved_by_the_wall() -> None:
+    wall = SetClock()
+    steady = SteadyClock(wall)
+    before = steady.now()
+    wall.jump(3600)
+    assert steady.now() == before
+    wall.advance(2)
+    assert steady.now() - before == timedelta(seconds=2)

@@ -60,6 +60,8 @@ def test_trying_again_helps_where_it_says_so() -> None:
         "TryAgain",
         "StoreFull",
         "StoreClosed",
+        "Shortage",
+        "NotBegun",
         "DatabaseUnreachable",
     ]
     assert TryAgain("later", after_seconds=3).after_seconds == 3

@@ -18,14 +18,15 @@ from typing import Literal, cast
 from msgspec.structs import replace
 
 from holdfast.chats.change import Refusal
-from holdfast.chats.commands import Command, Fence, FinishCall, name_of
+from holdfast.chats.commands import CallFence, Command, Fence, FinishCall, name_of
 from holdfast.chats.view import View
+from holdfast.core.failures import ModelLimits
 from holdfast.core.ids import ChatId, UserId, WorkerId
 from holdfast.core.shapes import Record
 from holdfast.core.usage import Usage
-from holdfast.providers.assemble import Answer
-from holdfast.providers.interface import Adapter, Event, Request
-from holdfast.providers.registry import Model, Registry
+from holdfast.providers.assemble import ModelAnswer
+from holdfast.providers.interface import Adapter, Event, ModelRequest
+from holdfast.providers.registry import Model, ModelRegistry
 from holdfast.store.interface import Applied, Once, Replayed, Store
 from tests.crash.inside import Inside
 from tests.crash.ledger import Ledger, Line
@@ -93,6 +94,7 @@ class FragileStore:
         fence: Fence | None = None,
         view: View | None = None,
         once: Once | None = None,
+        on_behalf: CallFence | None = None,
     ) -> Applied | Refusal | Replayed:
         names = [name_of(command) for command in commands]
         for name in names:
@@ -100,7 +102,7 @@ class FragileStore:
             if self._points.is_next(f"inside {name}"):
                 self._inside.die_with(chat_id)
         asking = asyncio.ensure_future(
-            self._store.transition(chat_id, *commands, fence=fence, view=view, once=once)
+            self._store.transition(chat_id, *commands, fence=fence, view=view, once=once, on_behalf=on_behalf)
         )
         asking.add_done_callback(self._hear)
         # A store finishes what it was asked for, whether or not the caller still waits.
@@ -155,7 +157,7 @@ class FragileStore:
 class FragileModels:
     """The models of a registry, with a point at every event of an answer. Nothing has a price."""
 
-    def __init__(self, registry: Registry, points: Points) -> None:
+    def __init__(self, registry: ModelRegistry, points: Points) -> None:
         self._registry = registry
         self._points = points
 
@@ -163,10 +165,13 @@ class FragileModels:
         model = self._registry.resolve(name)
         return replace(model, adapter=_FragileAdapter(model.adapter, self._points))
 
+    def learn(self, model: Model, limits: ModelLimits) -> None:
+        self._registry.learn(model, limits)
+
     async def prepare(self, model: Model) -> None:
         pass
 
-    def priced(self, model: Model, answer: Answer) -> Usage:
+    def priced(self, model: Model, answer: ModelAnswer) -> Usage:
         return replace(
             answer.usage, context_used=answer.usage.input, context_limit=model.config.context_limit
         )
@@ -181,10 +186,10 @@ class _FragileAdapter:
     def kind(self) -> str:
         return self._adapter.kind
 
-    def body(self, request: Request) -> bytes:
+    def body(self, request: ModelRequest) -> bytes:
         return self._adapter.body(request)
 
-    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         point = "summary" if request.purpose == "compaction" else "stream"
         async with aclosing(self._adapter.stream(request)) as events:
             async for event in events:

@@ -3,7 +3,7 @@ be killed meanwhile, and a message that was carried over a summary does not begi
 
 from collections.abc import Callable
 
-from holdfast.worker.compact import ASK, BOUNDARY
+from holdfast.prompt.summaries import ASK_COMPACTION, BOUNDARY
 from tests.crash.scripts import TAG
 from tests.providers.answering import Asked
 from tests.providers.replies import Reply, Say
@@ -23,7 +23,7 @@ def first_tag(asked: Asked) -> str:
 def around_summaries(pace_seconds: float = 0.02) -> Callable[[Asked], Reply | None]:
     def answer(asked: Asked) -> Reply | None:
         said, _ = newest(asked)
-        if ASK in said:
+        if ASK_COMPACTION in said:
             # With the first tag of the chat in it, so that its later requests are known by the same.
             text = f"<<summary of [{first_tag(asked)}] and what was said until here in a few words summary>>"
             return Reply(content=(Say(text),), delay_seconds=pace_seconds)
@@ -40,4 +40,4 @@ def has_summary(asked: Asked) -> bool:
 
 
 def asks_for_summary(asked: Asked) -> bool:
-    return ASK in newest(asked)[0]
+    return ASK_COMPACTION in newest(asked)[0]

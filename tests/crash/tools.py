@@ -9,8 +9,8 @@ import time
 from typing import Literal
 
 from holdfast.core.calls import Effect
-from holdfast.tools.contract import Answer, Context, Input, Reach, Tool
-from holdfast.tools.registry import Registry
+from holdfast.tools.contract import Input, Reach, Tool, ToolAnswer, ToolContext
+from holdfast.tools.registry import ToolRegistry
 from tests.crash.ledger import Ledger, Line
 from tests.crash.points import Points
 
@@ -32,11 +32,11 @@ class Spinning(Input, frozen=True, kw_only=True):
     seconds: float
 
 
-def tools(ledger: Ledger, points: Points, kept_open: int | None) -> Registry:
+def tools(ledger: Ledger, points: Points, kept_open: int | None) -> ToolRegistry:
     """`kept_open` is a descriptor that children inherit: whoever reads its other end knows when all are
     gone."""
     made = _Made(ledger, points, kept_open)
-    return Registry(
+    return ToolRegistry(
         [
             made.doing("pay", "unsafe"),
             made.doing("stamp", "idempotent"),
@@ -57,7 +57,7 @@ class _Made:
         self._kept_open = kept_open
 
     def doing(self, name: str, effect: Effect, reach: Reach = "none") -> Tool:
-        async def run(context: Context, given: Doing) -> Answer:
+        async def run(context: ToolContext, given: Doing) -> ToolAnswer:
             await asyncio.sleep(given.before_seconds)
             await self._pass(given.gate == "before")
             self._points.reach(f"before {name}")
@@ -65,28 +65,28 @@ class _Made:
             self._points.reach(f"after {name}")
             await asyncio.sleep(given.after_seconds)
             await self._pass(given.gate == "after")
-            return Answer(output=f"done: {receipt}")
+            return ToolAnswer(output=f"done: {receipt}")
 
         return Tool(
             name=name, description=f"Does it: {effect}.", input=Doing, run=run, effect=effect, reach=reach
         )
 
     def spinning(self, name: str, *, on_loop: bool) -> Tool:
-        def spin(context: Context, given: Spinning) -> Answer:
+        def spin(context: ToolContext, given: Spinning) -> ToolAnswer:
             receipt = self._write(name, context)
             end = time.monotonic() + given.seconds
             while time.monotonic() < end:
                 pass
-            return Answer(output=f"done: {receipt}")
+            return ToolAnswer(output=f"done: {receipt}")
 
-        async def spin_on_loop(context: Context, given: Spinning) -> Answer:
+        async def spin_on_loop(context: ToolContext, given: Spinning) -> ToolAnswer:
             return spin(context, given)
 
         run = spin_on_loop if on_loop else spin
         return Tool(name=name, description="Computes.", input=Spinning, run=run, timeout_seconds=600)
 
     def breeding(self) -> Tool:
-        async def run(context: Context, given: Doing) -> Answer:
+        async def run(context: ToolContext, given: Doing) -> ToolAnswer:
             passed = () if self._kept_open is None else (self._kept_open,)
             child = await asyncio.create_subprocess_exec(
                 sys.executable, "-c", CHILD, pass_fds=passed, start_new_session=True
@@ -94,7 +94,7 @@ class _Made:
             try:
                 receipt = self._write("breed", context, str(child.pid))
                 await asyncio.sleep(given.after_seconds)
-                return Answer(output=f"done: {receipt}")
+                return ToolAnswer(output=f"done: {receipt}")
             finally:
                 child.kill()
                 await child.wait()
@@ -102,13 +102,13 @@ class _Made:
         return Tool(name="breed", description="Starts a process.", input=Doing, run=run, timeout_seconds=600)
 
     def dripping(self) -> Tool:
-        async def run(context: Context, given: Doing) -> Answer:
+        async def run(context: ToolContext, given: Doing) -> ToolAnswer:
             receipt = self._write("drip", context)
             try:
                 await asyncio.sleep(given.after_seconds)
             except asyncio.CancelledError:
-                return Answer(output=f"so far: {receipt}", outcome="cancelled")
-            return Answer(output=f"done: {receipt}")
+                return ToolAnswer(output=f"so far: {receipt}", outcome="cancelled")
+            return ToolAnswer(output=f"done: {receipt}")
 
         return Tool(
             name="drip", description="Says how far it came.", input=Doing, run=run, timeout_seconds=600
@@ -118,7 +118,7 @@ class _Made:
         while gated and not self._ledger.gate.exists():  # noqa: ASYNC110 - another process opens it
             await asyncio.sleep(0.02)
 
-    def _write(self, tool: str, context: Context, receipt: str | None = None) -> str:
+    def _write(self, tool: str, context: ToolContext, receipt: str | None = None) -> str:
         receipt = receipt or secrets.token_hex(4)
         self._ledger.append(
             Line(

@@ -23,17 +23,19 @@ from holdfast.core.errors import TryAgain
 from holdfast.core.events import LiveParts
 from holdfast.core.ids import ChatId, RandomIds
 from holdfast.core.messages import Message
+from holdfast.duties.worker import Worker
 from holdfast.providers.configs import ModelConfig, ProviderConfig
-from holdfast.providers.registry import Registry as Providers
+from holdfast.providers.registry import ModelRegistry as Providers
 from holdfast.providers.registry import complete
 from holdfast.store import calls, chats, children, messages, steps, views
 from holdfast.store.interface import Applied, Once, Replayed
 from holdfast.store.open import is_postgres, open_store
 from holdfast.telemetry.metrics import Metrics
+from holdfast.tools.agent_names import AgentNames
 from holdfast.tools.agents import agent_tools
-from holdfast.tools.family import AgentLimits, Family
-from holdfast.tools.registry import Registry
-from holdfast.worker.worker import Worker
+from holdfast.tools.family import AgentFamily, AgentLimits
+from holdfast.tools.registry import ToolRegistry
+from holdfast.worker.chat_duty import ChatDuty
 from tests.crash.inside import Inside
 from tests.crash.ledger import Ledger
 from tests.crash.orders import PERSONS, USER, Answer, Counts, Dump, Order, Setup, Told, encode, read_order
@@ -176,8 +178,9 @@ async def live(setup: Setup, answers: BinaryIO) -> None:
         store = await open_store(setup.database, data=Path(setup.data), publish=bus.publish)
         fragile = FragileStore(store, points, inside, ledger)
         metrics = Metrics()
-        family = Family(
+        family = AgentFamily(
             store=fragile.as_store(),
+            agents=AgentNames(fragile.as_store(), None),
             bus=bus,
             clock=SystemClock(),
             ids=RandomIds(),
@@ -185,12 +188,19 @@ async def live(setup: Setup, answers: BinaryIO) -> None:
             check_model=lambda name: None,
             has_tool=lambda name: True,
         )
-        worker = Worker(
+        chats = ChatDuty(
             store=fragile.as_store(),
             bus=bus,
             models=FragileModels(models, points),
-            tools=Registry([*tools(ledger, points, setup.kept_open), *agent_tools(family)]),
+            tools=ToolRegistry([*tools(ledger, points, setup.kept_open), *agent_tools(family)]),
             settings=setup.settings,
+            metrics=metrics,
+        )
+        worker = Worker(
+            [chats],
+            store=fragile.as_store(),
+            bus=bus,
+            lease_seconds=lambda: setup.settings.lease_seconds,
             metrics=metrics,
         )
         victim = Victim(fragile, bus, metrics, points)

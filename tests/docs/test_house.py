@@ -175,7 +175,10 @@ def test_the_wheel_has_the_program_and_its_data_and_nothing_else(tmp_path: Path)
         for path in SOURCE.rglob("*")
         if path.is_file() and path.suffix != ".pyc"
     }
-    assert packed == files
+    documents = {
+        f"holdfast/{path.relative_to(ROOT)}" for path in (ROOT / "docs").rglob("*") if path.is_file()
+    }
+    assert packed == files | documents
     assert "holdfast/py.typed" in packed
     assert [name for name in packed if re.fullmatch(r"holdfast/store/schema/.*\.sql", name)]
 
@@ -210,3 +213,25 @@ def test_hooks_fetch_nothing() -> None:
         r"^\s*- repo: (\S+)", (ROOT / ".pre-commit-config.yaml").read_text(), re.MULTILINE
     )
     assert set(repositories) == {"local"}
+
+
+def test_every_module_that_documents_name_is_there() -> None:
+    files = [
+        path.as_posix()
+        for place in ("src", "tests", "bench", "scripts", "web/src", "web/tests")
+        for path in (ROOT / place).rglob("*")
+        if path.suffix in (".py", ".ts", ".tsx")
+    ]
+    pages = [
+        ROOT / "ARCHITECTURE.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "README.md",
+        *ROOT.glob("docs/**/*.md"),
+    ]
+    gone = {
+        (page.name, name)
+        for page in pages
+        for name in re.findall(r"`([\w/.-]+\.(?:py|tsx?))`", page.read_text())
+        if not any(file.endswith(f"/{name}") for file in files)
+    }
+    assert gone == set()

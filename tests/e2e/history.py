@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from holdfast.chats.commands import Command, CommitStep, Create, FinishTurn, NewMessage, NewStep, Send
 from holdfast.core.chats import Settings
 from holdfast.core.clock import SystemClock
-from holdfast.core.events import Hint
 from holdfast.core.ids import ChatId, RandomIds, UserId
 from holdfast.core.parts import Text
 from holdfast.store.interface import Applied
@@ -65,5 +64,5 @@ def _commands(owner: UserId, messages: int, last: str) -> Iterator[Command]:
         yield FinishTurn()
 
 
-def _unheard(hint: Hint) -> None:
+def _unheard(hint: object) -> None:
     """Nobody listens yet."""

@@ -85,7 +85,7 @@ def _chat(name: str, title: str) -> Shows:
 
 def _list(page: Page, scene: Scene) -> None:
     _chat("agents", "Two scouts")(page, scene)
-    toggle = page.get_by_role("button", name="Show the chats")
+    toggle = page.get_by_role("button", name="Show chats")
     if toggle.count() > 0:
         toggle.click()
     expect(page.get_by_role("link", name="docs scout").first).to_be_visible()
@@ -94,7 +94,7 @@ def _list(page: Page, scene: Scene) -> None:
 def _panel(name: str, chat: str, title: str) -> Shows:
     def show(page: Page, scene: Scene) -> None:
         _chat(chat, title)(page, scene)
-        opener = page.get_by_role("button", name="Show the panels")
+        opener = page.get_by_role("button", name="Show panels")
         if opener.count() > 0:
             opener.click()
         tab = page.get_by_role("tab", name=name)

@@ -1,6 +1,7 @@
 """`holdfast serve` for tests in a browser: a process of its own on a port of its own, with the demo model,
 that may be killed and started again; and people who use it."""
 
+import http.client
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +34,16 @@ class Server:
         self.workspaces.mkdir(parents=True, exist_ok=True)
         self.port = _free_port()
         self.address = f"http://127.0.0.1:{self.port}"
+        self._admin_token: str | None = None
         self._config = directory / "holdfast.toml"
         self._config.write_text(f'[workspaces]\nroots = ["{self.workspaces}"]\n{config}')
         # Nothing of the person who runs the tests: no keys, no configuration.
-        self._environ = {"PATH": os.environ["PATH"], "HOME": str(directory), **(environ or {})}
+        self._environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(directory),
+            "HOLDFAST_SERVER_DRAIN_SECONDS": "0",
+            **(environ or {}),
+        }
         self._output = directory / "stdout"
         self._log = directory / "stderr"
         self._process: subprocess.Popen[bytes] | None = None
@@ -71,7 +79,21 @@ class Server:
 
     @property
     def admin_token(self) -> str:
-        return (self.data / "admin.token").read_text().strip()
+        """With all scopes, made over the socket in the data directory."""
+        if self._admin_token is None:
+            self._admin_token = _token_over(self.data / "admin.sock")
+        return self._admin_token
+
+
+def _token_over(path: Path) -> str:
+    body = msgspec.json.encode({"name": "tests", "scopes": ["chats:read", "chats:write", "admin"]})
+    with closing(http.client.HTTPConnection("localhost", timeout=PATIENCE_SECONDS)) as connection:
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(str(path))
+        connection.request("POST", "/api/v1/tokens", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        assert answer.status == 201, answer.read()
+        return msgspec.json.decode(answer.read())["secret"]
 
 
 def _free_port() -> int:

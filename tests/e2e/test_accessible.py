@@ -55,6 +55,6 @@ def test_axe_finds_nothing_before_signing_in(browser: Browser, server: Server) -
     context = browser.new_context(base_url=server.address)
     page = context.new_page()
     page.goto("/login")
-    expect(page.get_by_label("Token")).to_be_visible()
+    expect(page.get_by_label("Sign-in link or token")).to_be_visible()
     assert judged(page) == []
     context.close()

@@ -6,6 +6,7 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import Opens
+from tests.e2e.conversing import send
 from tests.e2e.guard import Guard
 from tests.e2e.server import Person, Server
 
@@ -114,10 +115,67 @@ def test_sub_agents_stand_below_their_chat(page: Page, person: Person) -> None:
     child = listed(page).get_by_role("link", name="scout")
     child.click()
     expect(conversation(page).get_by_text("I am the scout", exact=True)).to_be_visible()
-    page.get_by_role("link", name="Parent chat").click()
+    page.get_by_role("navigation", name="Started by").get_by_role("link", name="Parent").click()
     expect(page.get_by_role("heading", name="Parent")).to_be_visible()
-    listed(page).get_by_role("button", name="Hide sub-agents").click()
+    listed(page).get_by_role("button", name="Hide sub-agents of Parent").click()
     expect(child).to_have_count(0)
+    # From elsewhere they are shown without opening the chat.
+    page.goto("/")
+    listed(page).get_by_role("button", name="Show sub-agents of Parent").click()
+    expect(child).to_be_visible()
+    expect(page.get_by_role("heading", name="What should the agent do?")).to_be_visible()
+
+
+def test_a_search_leads_to_the_line(page: Page, person: Person) -> None:
+    """The line with the match marked, in the list and in the palette; both lead to the message."""
+    lines = "\n".join(f"say: answer number {n}" for n in range(12))
+    chat = person.finished_chat(f"say: the quick zebrafish swims\n{lines}", title="A long one")
+    page.goto("/")
+    page.get_by_label("Search titles, messages and tool output").fill("zebrafish")
+    found = listed(page).get_by_role("link", name="the quick zebrafish swims")
+    expect(found.locator("mark")).to_have_text("zebrafish")
+    found.click()
+    page.wait_for_url(re.compile(f"/chats/{chat['id']}#"))
+    expect(conversation(page).get_by_text("the quick zebrafish swims").first).to_be_in_viewport()
+    page.goto("/")
+    expect(listed(page).get_by_role("link", name="A long one")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("dialog").get_by_role("combobox").fill("zebrafish")
+    option = page.get_by_role("option", name="A long one")
+    expect(option.locator("mark")).to_have_text("zebrafish")
+    option.click()
+    page.wait_for_url(re.compile(f"/chats/{chat['id']}#"))
+
+
+def test_the_keyboard_finds_its_way(page: Page, person: Person) -> None:
+    """The composer has the focus after opening and sending; one Tab stop a chat; skip links first."""
+    person.finished_chat("say: hello", title="First")
+    chat = person.finished_chat("say: hello", title="Second")
+    page.goto(f"/chats/{chat['id']}")
+    box = page.get_by_role("textbox", name="Message", exact=True)
+    expect(box).to_be_focused()
+    page.keyboard.type("say: once more")
+    page.keyboard.press("Enter")
+    expect(answer(page)).to_contain_text("once more")
+    expect(box).to_be_focused()
+    first = page.evaluate("document.querySelector('a, button, input, textarea').textContent")
+    assert first == "Skip to conversation"
+    page.get_by_role("link", name="Skip to conversation").focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to message box")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(box).to_be_focused()
+    second = listed(page).get_by_role("link", name="Second")
+    second.focus()
+    page.keyboard.press("Tab")
+    expect(listed(page).get_by_role("link", name="First")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("menu")).to_be_visible()
+    page.keyboard.press("Escape")
+    listed(page).get_by_role("link", name="First").click()
+    expect(page.get_by_role("heading", name="First", exact=True)).to_be_visible()
+    expect(box).to_be_focused()
 
 
 def test_a_chat_is_renamed_pinned_archived_and_deleted(page: Page, person: Person) -> None:
@@ -130,7 +188,7 @@ def test_a_chat_is_renamed_pinned_archived_and_deleted(page: Page, person: Perso
         page.get_by_role("menuitem", name=name).click()
 
     choose("Rename this chat")
-    page.get_by_label("Title of the chat").fill("After")
+    page.get_by_label("Chat title").fill("After")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="After")).to_be_visible()
     choose("Pin this chat")
@@ -157,7 +215,7 @@ def test_search_finds_what_was_said(page: Page, person: Person) -> None:
     expect(listed(page).get_by_role("status")).to_have_text("1 chat found")
     listed(page).get_by_role("link", name="About animals").click()
     expect(conversation(page).get_by_text("the quick brown zebra", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Clear the search").click()
+    page.get_by_role("button", name="Clear search").click()
     expect(listed(page).get_by_role("link", name="Something else")).to_be_visible()
 
 
@@ -175,7 +233,7 @@ def test_a_link_opens_a_long_chat_at_its_message(page: Page, person: Person) -> 
 def test_a_chat_that_is_not_there(page: Page, guard: Guard) -> None:
     guard.allow("404")
     page.goto("/chats/019ff000-0000-7000-8000-000000000000")
-    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
     page.get_by_role("link", name="Go to your chats").click()
     expect(page.get_by_role("heading", name="What should the agent do?")).to_be_visible()
 
@@ -191,3 +249,15 @@ def test_two_tabs_know_the_same(page: Page, person: Person) -> None:
     page.close()
     person.finished_chat("say: hi", title="For who is left")
     expect(listed(other).get_by_role("link", name="For who is left")).to_be_visible()
+
+
+def test_a_chat_has_its_title_when_it_is_sent(page: Page) -> None:
+    """In the list, above the conversation and in the window, while the agent still works."""
+    page.goto("/")
+    send(page, "## Sort the *old* letters\npace: 30\nsay slowly: a b c d e f g h")
+    page.wait_for_url(re.compile("/chats/"))
+    expect(page.get_by_test_id("status")).to_contain_text("Working")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sort the *old* letters")
+    expect(page.get_by_role("link", name="Sort the *old* letters")).to_be_visible()
+    expect(page).to_have_title("Sort the *old* letters · Holdfast")
+    page.keyboard.press("Escape")

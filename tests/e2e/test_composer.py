@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.e2e.conftest import PHONE, Opens
 from tests.e2e.conversing import answers, box, log, send
@@ -45,8 +45,8 @@ def test_the_queue_is_edited_reordered_and_sent(page: Page, person: Person) -> N
     items = page.get_by_test_id("queued")
     expect(items).to_have_count(3)
     # Edited: held meanwhile.
-    items.nth(0).get_by_role("button", name="Edit the queued message").click()
-    editor = items.nth(0).get_by_role("textbox", name="Edit the queued message")
+    items.nth(0).get_by_role("button", name="Edit queued message").click()
+    editor = items.nth(0).get_by_role("textbox", name="Edit queued message")
     editor.fill("say: one, but better")
     editor.press("Enter")
     expect(items.nth(0)).to_contain_text("say: one, but better")
@@ -58,7 +58,7 @@ def test_the_queue_is_edited_reordered_and_sent(page: Page, person: Person) -> N
     items.nth(2).get_by_role("button", name="Move: say: two").drag_to(items.nth(0))
     expect(items.nth(0)).to_contain_text("say: two")
     assert queued(page) == ["say: two", "say: one, but better", "say: three"]
-    items.nth(1).get_by_role("button", name="Remove from the queue").click()
+    items.nth(1).get_by_role("button", name="Remove from queue").click()
     expect(items).to_have_count(2)
     # Sent now: the agent is interrupted, the rest follows.
     items.nth(1).get_by_role("button", name="Send now").click()
@@ -122,12 +122,14 @@ def test_commands_are_chosen_by_name(page: Page, person: Person) -> None:
     expect(page.get_by_role("option", name="/rename")).to_be_visible()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name="Rename")
-    dialog.get_by_label("Title of the chat").fill("After")
+    dialog.get_by_label("Chat title").fill("After")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="After")).to_be_visible()
     expect(box(page)).to_have_value("")
-    # A text that is no command is a text.
+    # A text that is no command is asked about once; sent once more, it is a text.
     box(page).fill("/tmp is a directory")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("There is no command /tmp.")).to_be_visible()
     page.keyboard.press("Enter")
     expect(log(page).get_by_text("/tmp is a directory", exact=True)).to_be_visible()
 
@@ -181,15 +183,16 @@ def test_all_of_it_by_keyboard(page: Page, person: Person) -> None:
     person.patch(f"chats/{chat}", {"tools": {"execute": "ask"}})
     page.goto(f"/chats/{chat}")
     expect(answers(page)).to_have_count(1)
+    expect(box(page)).to_be_focused()
+    box(page).blur()
     page.keyboard.press("/")
     expect(box(page)).to_be_focused()
     page.keyboard.type('call: execute {"command": "echo by keyboard"}')
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("say: ran")
     page.keyboard.press("Enter")
-    once = page.get_by_role("button", name="Once")
-    expect(once).to_be_visible()
-    tab_to(page, "Once", backwards=True)
+    expect(page.get_by_test_id("ask")).to_be_focused()
+    tab_to(page, "Allow once", backwards=False)
     page.keyboard.press("Enter")
     expect(answers(page).last).to_contain_text("ran")
     tab_to(page, "echo by keyboard", backwards=True)
@@ -203,6 +206,28 @@ def test_all_of_it_by_keyboard(page: Page, person: Person) -> None:
     expect(page.get_by_test_id("live")).to_contain_text("Writing")
     page.keyboard.press("Escape")
     expect(log(page).get_by_text("Interrupted here.")).to_be_visible()
+
+
+def test_a_request_that_comes_while_a_message_is_sent_has_the_focus(page: Page, person: Person) -> None:
+    chat = person.finished_chat("say: hello")["id"]
+    person.patch(f"chats/{chat}", {"tools": {"execute": "ask"}})
+    page.goto(f"/chats/{chat}")
+    expect(box(page)).to_be_focused()
+    held: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        if route.request.method == "POST":
+            held.append((route, route.fetch()))
+        else:
+            route.continue_()
+
+    page.route("**/api/v1/chats/*/messages", hold)
+    page.keyboard.type('call: execute {"command": "echo late"}')
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("ask")).to_be_visible()
+    ((route, response),) = held
+    route.fulfill(response=response)
+    expect(page.get_by_test_id("ask")).to_be_focused()
 
 
 def tab_to(page: Page, name: str, *, backwards: bool) -> None:

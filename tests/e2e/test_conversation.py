@@ -96,7 +96,7 @@ def test_a_failure_says_what_to_do_and_is_tried_again(page: Page, person: Person
     chat = person.finished_chat("fail: auth")
     page.goto(f"/chats/{chat['id']}")
     card = page.get_by_test_id("failure")
-    expect(card).to_contain_text("Check the API key")
+    expect(card).to_contain_text("Check the key")
     expect(card.get_by_role("link", name="Models and providers")).to_be_visible()
     card.get_by_role("button", name="Try again").click()
     person.until(chat["id"], lambda one: one["version"] > chat["version"] + 1 and one["status"] == "error")
@@ -147,7 +147,7 @@ def test_a_long_chat_opens_at_its_end_and_is_read_backwards(page: Page, long_cha
     place = log(page).bounding_box()
     assert place is not None
     page.mouse.move(place["x"] + 200, place["y"] + 200)
-    beginning = log(page).get_by_text("The very beginning.", exact=True)
+    beginning = answers(page).get_by_text("The very beginning.", exact=True)
     for _ in range(200):
         if beginning.count() > 0:
             break

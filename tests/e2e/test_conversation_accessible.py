@@ -63,7 +63,7 @@ def test_what_is_asked(opens: Opens, person: Person, kind: str, size: dict[str, 
     page.goto(f"/chats/{chat['id']}")
     expect(asks(page)).to_be_visible()
     if kind == "approval":
-        asks(page).get_by_role("button", name="No, because…").click()
+        asks(page).get_by_role("button", name="Deny…").click()
     assert violations(page) == []
 
 
@@ -79,7 +79,7 @@ def test_the_queue_and_what_is_suggested(
     page.goto(f"/chats/{chat['id']}")
     queued = page.get_by_test_id("queued")
     expect(queued).to_have_count(3)
-    queued.nth(0).get_by_role("button", name="Edit the queued message").click()
+    queued.nth(0).get_by_role("button", name="Edit queued message").click()
     expect(queued.nth(0).get_by_role("textbox")).to_be_visible()
     box(page).press_sequentially("/")
     expect(page.get_by_role("option").first).to_be_visible()

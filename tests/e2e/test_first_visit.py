@@ -43,7 +43,7 @@ def test_a_pasted_token_leads_to_where_one_wanted_to_go(stranger: tuple[Page, Gu
     guard.allow("401")
     chat = person.finished_chat("say: hello there", title="Wanted")
     page.goto(f"/chats/{chat['id']}")
-    page.get_by_label("Token").fill(person.token)
+    page.get_by_label("Sign-in link or token").fill(person.token)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(re.compile(f"/chats/{chat['id']}"))
     expect(page.get_by_role("log").get_by_text("hello there", exact=True)).to_be_visible()
@@ -53,7 +53,7 @@ def test_a_wrong_token_is_told(stranger: tuple[Page, Guard]) -> None:
     page, guard = stranger
     guard.allow("401")
     page.goto("/")
-    page.get_by_label("Token").fill("hf_nothing")
+    page.get_by_label("Sign-in link or token").fill("hf_nothing")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_contain_text("not valid")
 
@@ -61,9 +61,9 @@ def test_a_wrong_token_is_told(stranger: tuple[Page, Guard]) -> None:
 @pytest.mark.parametrize(
     "name, told",
     [
-        ("A tool call", "This is what the file says:"),
-        ("A sub-agent", "The sub-agent is done."),
-        ("A workflow", "3 agents have looked at it"),
+        ("A tool call", "The file is there"),
+        ("Two sub-agents", "Both are done."),
+        ("A workflow", "three agents gave their view"),
     ],
 )
 def test_the_first_visit_offers_things_to_try(page: Page, name: str, told: str) -> None:
@@ -82,6 +82,6 @@ def test_signing_out_ends_the_session(opens: Opens, person: Person, guards: list
     page.goto("/")
     page.get_by_role("button", name="Signed in as").click()
     page.get_by_role("menuitem", name="Sign out").click()
-    expect(page.get_by_label("Token")).to_be_visible()
+    expect(page.get_by_label("Sign-in link or token")).to_be_visible()
     page.goto("/")
-    expect(page.get_by_label("Token")).to_be_visible()
+    expect(page.get_by_label("Sign-in link or token")).to_be_visible()

@@ -21,7 +21,7 @@ say: It is changed."""
 def open_panel(page: Page, chat: str, name: str) -> Locator:
     page.goto(f"/chats/{chat}")
     panels = page.get_by_role("complementary", name="Panels")
-    show = page.get_by_role("button", name="Show the panels")
+    show = page.get_by_role("button", name="Show panels")
     expect(show.or_(panels).first).to_be_visible()
     if not panels.is_visible():
         show.click()
@@ -47,7 +47,7 @@ def test_the_trace_of_a_turn_with_a_tool_call(page: Page, person: Person) -> Non
     expect(tree.get_by_role("treeitem", name=re.compile("Turn 1.*1 error"))).to_be_visible()
     expect(tree.get_by_role("treeitem")).to_have_count(7)
     expect(
-        panel.get_by_role("img", name="67 % from the cache: 45K read · 2K written · 20K fresh")
+        panel.get_by_role("img", name="67 % from cache: 45K read · 2K written · 20K fresh")
     ).to_be_visible()
 
     panel.get_by_role("button", name="Failed").click()
@@ -57,7 +57,7 @@ def test_the_trace_of_a_turn_with_a_tool_call(page: Page, person: Person) -> Non
     panel.get_by_role("textbox", name=re.compile("Search")).fill("durable")
     expect(tree.get_by_role("treeitem", name=re.compile("^Tool call: read_file"))).to_have_count(0)
     tree.get_by_role("treeitem", name=re.compile("^Tool call: write_file")).click()
-    details = panel.get_by_role("region", name="Details of the span")
+    details = panel.get_by_role("region", name="Span details")
     expect(details).to_contain_text('"path": "a.md"')
     expect(details).to_contain_text("succeeded")
 
@@ -70,9 +70,9 @@ def test_the_trace_is_walked_by_keys_and_tells_what_came_to_a_request(page: Page
     tree.focus()
     page.keyboard.press("End")
     page.keyboard.press("Enter")
-    details = panel.get_by_role("region", name="Details of the span")
+    details = panel.get_by_role("region", name="Span details")
     expect(details).to_contain_text("Model call")
-    expect(details).to_contain_text("Since the step before")
+    expect(details).to_contain_text("Since the previous step")
     expect(details).to_contain_text("write_file(…)")
     expect(details).to_contain_text("write_file: succeeded")
     page.keyboard.press("Home")
@@ -93,7 +93,7 @@ def test_the_trace_is_live(page: Page, person: Person) -> None:
     expect(running).to_be_visible()
     person.post(f"chats/{chat['id']}/interrupt")
     running.click()
-    expect(panel.get_by_role("region", name="Details of the span")).to_contain_text("cancelled")
+    expect(panel.get_by_role("region", name="Span details")).to_contain_text("cancelled")
 
 
 def test_what_was_done_stays_in_sight_while_a_person_is_waited_for(page: Page, person: Person) -> None:
@@ -104,7 +104,7 @@ def test_what_was_done_stays_in_sight_while_a_person_is_waited_for(page: Page, p
     panel = open_panel(page, chat["id"], "Trace")
     model = panel.get_by_role("treeitem", name=re.compile("^Model call"))
     asked = panel.get_by_role("treeitem", name=re.compile("^Tool call: execute"))
-    expect(asked.get_by_label("waits for you")).to_be_visible()
+    expect(asked.get_by_label("needs you")).to_be_visible()
     bar = "item => item.querySelector('[style*=width]').getBoundingClientRect().width"
     before = model.evaluate(bar)
     took = panel.get_by_role("treeitem", name=re.compile("^Turn 1"))
@@ -113,10 +113,10 @@ def test_what_was_done_stays_in_sight_while_a_person_is_waited_for(page: Page, p
     assert model.evaluate(bar) > before * 0.6
     assert asked.evaluate(bar) > 10
     asked.click()
-    expect(panel.get_by_role("region", name="Details of the span")).to_contain_text("waits for you")
-    page.get_by_test_id("ask").get_by_role("button", name="Once").click()
-    expect(asked.get_by_label("waits for you")).to_have_count(0)
-    expect(panel.get_by_role("region", name="Details of the span")).to_contain_text("succeeded")
+    expect(panel.get_by_role("region", name="Span details")).to_contain_text("needs you")
+    page.get_by_test_id("ask").get_by_role("button", name="Allow once").click()
+    expect(asked.get_by_label("needs you")).to_have_count(0)
+    expect(panel.get_by_role("region", name="Span details")).to_contain_text("succeeded")
 
 
 def test_earlier_turns_of_a_long_chat_come_when_they_are_looked_for(page: Page, person: Person) -> None:
@@ -164,7 +164,7 @@ def test_the_changes_of_an_edit_live_and_commented(page: Page, person: Person) -
     workspace = make_workspace(person, {"notes.md": NOTES})
     chat = person.finished_chat("say: I am ready.", workspace_id=workspace.id)
     panel = open_panel(page, chat["id"], "Changes")
-    expect(panel).to_contain_text("Nothing is changed")
+    expect(panel).to_contain_text("No changes")
 
     person.post(f"chats/{chat['id']}/messages", {"content": EDIT})
     expect(panel.get_by_role("button", name=re.compile("notes.md"))).to_contain_text("+1")
@@ -172,7 +172,7 @@ def test_the_changes_of_an_edit_live_and_commented(page: Page, person: Person) -
 
     panel.get_by_role("button", name="Side by side").click()
     expect(panel.get_by_text("removed: line 7")).to_be_visible()
-    panel.get_by_role("button", name="One below the other").click()
+    panel.get_by_role("button", name="Unified").click()
 
     # By keys alone: from one line to the next, and a comment on it.
     panel.get_by_role("button", name="Comment on line 7").first.focus()
@@ -182,14 +182,17 @@ def test_the_changes_of_an_edit_live_and_commented(page: Page, person: Person) -
     expect(box).to_be_focused()
     box.fill("Write it with a capital.")
     panel.get_by_role("button", name="Add comment").click()
-    panel.get_by_role("button", name="Send to the agent").click()
+    # It survives a reload.
+    page.reload()
+    expect(panel.get_by_role("button", name="Send to agent")).to_be_visible()
+    panel.get_by_role("button", name="Send to agent").click()
     expect(conversation(page)).to_contain_text("Write it with a capital.")
     said = person.until(chat["id"], lambda one: one["status"] == "idle") and person.get(
         f"chats/{chat['id']}/messages"
     )
     asked = [one for one in said["items"] if one["role"] == "user"][-1]["parts"][0]["text"]
     assert "`notes.md`, line 7:\n```diff\n+line seven\n```\nWrite it with a capital." in asked
-    expect(panel.get_by_role("button", name="Send to the agent")).to_have_count(0)
+    expect(panel.get_by_role("button", name="Send to agent")).to_have_count(0)
 
 
 def test_collisions_are_marked_by_severity(page: Page, person: Person) -> None:
@@ -205,7 +208,7 @@ def test_collisions_are_marked_by_severity(page: Page, person: Person) -> None:
 
 def test_without_changes_to_show_the_panel_teaches(page: Page, person: Person) -> None:
     panel = open_panel(page, person.finished_chat("say: hello")["id"], "Changes")
-    expect(panel).to_contain_text("This chat has no workspace")
+    expect(panel).to_contain_text("No workspace")
     plain = make_workspace(person, {"notes.md": NOTES}, git=False)
     panel = open_panel(page, person.finished_chat("say: hello", workspace_id=plain.id)["id"], "Changes")
     expect(panel).to_contain_text("git init")
@@ -232,10 +235,12 @@ def test_the_tree_of_sub_agents(page: Page, person: Person) -> None:
     both = f"calls: {spawning('scout', SCOUT)}; {spawning('sleeper', SLEEPER)}"
     chat = person.start_chat(f"{both}\nsay: They are on their way.")
     panel = open_panel(page, chat["id"], "Agents")
-    expect(page.get_by_role("tab", name="Agents 2")).to_be_visible()
+    expect(page.get_by_role("tab", name="Agents 1")).to_be_visible()
     agents = panel.get_by_role("list", name="Sub-agents of this chat")
-    expect(agents.get_by_role("button", name=re.compile("^scout.*done.*All is well"))).to_be_visible()
-    expect(agents.get_by_role("list").get_by_role("button", name=re.compile("^inner.*done"))).to_be_visible()
+    expect(agents.get_by_role("button", name=re.compile("^scout.*finished.*All is well"))).to_be_visible()
+    expect(
+        agents.get_by_role("list").get_by_role("button", name=re.compile("^inner.*finished"))
+    ).to_be_visible()
 
     sleeper = agents.get_by_role("button", name=re.compile("^sleeper"))
     expect(sleeper).to_contain_text("working")
@@ -243,12 +248,16 @@ def test_the_tree_of_sub_agents(page: Page, person: Person) -> None:
     # What it says is read as it says it.
     expect(agents.get_by_text("I am going to sleep.")).to_be_visible()
     agents.get_by_role("button", name="Stop").click()
-    expect(sleeper).to_contain_text("done")
+    expect(sleeper).to_contain_text("stopped")
+    # The lines that started them tell the same, and the tab counts who is at work.
+    ends = page.get_by_test_id("agent-end")
+    expect(ends).to_have_text(["finished", "stopped"])
+    expect(page.get_by_role("tab", name="Agents", exact=True)).to_be_visible()
 
     agents.get_by_role("textbox", name="Message to sleeper").fill("say: I am awake again.")
-    agents.get_by_role("button", name="Send and revive").click()
+    agents.get_by_role("button", name="Send and resume").click()
     expect(sleeper).to_contain_text("I am awake again.")
-    agents.get_by_role("link", name="Open its chat").click()
+    agents.get_by_role("link", name="Open chat").click()
     expect(page.get_by_role("heading", name="sleeper")).to_be_visible()
 
 
@@ -259,11 +268,11 @@ def test_usage_of_the_chat_and_of_all(page: Page, person: Person) -> None:
     person.finished_chat("usage: input=9000 output=100\nsay: one", title="Another")
     chat = person.finished_chat("usage: input=3000 output=50 cache_read=1500\nsay: two", title="This one")
     panel = open_panel(page, chat["id"], "Usage")
-    expect(panel).to_contain_text("1.5K from the cache")
+    expect(panel).to_contain_text("1.5K from cache")
     expect(panel.get_by_role("img", name=re.compile("By day: Total"))).to_be_visible()
     expect(panel.get_by_role("link", name="Another")).to_be_visible()
     panel.get_by_role("button", name="Money").click()
-    expect(panel).to_contain_text("Nothing was used in this time.")
+    expect(panel).to_contain_text("No usage in this period.")
 
 
 # --- everybody ---
@@ -279,12 +288,12 @@ def test_everybody_can_use_the_panels(opens: Opens, person: Person, size: dict[s
     )
     page = opens(person, size=size, theme=theme)
     page.goto(f"/chats/{chat['id']}")
-    page.get_by_role("button", name="Show the panels").click()
+    page.get_by_role("button", name="Show panels").click()
     shown = {
         "Trace": page.get_by_role("treeitem", name=re.compile("^Sub-agent: scout")),
         "Timeline": page.get_by_role("button", name=re.compile("5 steps")),
         "Changes": page.get_by_text("line seven").last,
-        "Agents": page.get_by_role("button", name=re.compile("^scout.*done")),
+        "Agents": page.get_by_role("button", name=re.compile("^scout.*finished")),
         "Workflow": page.get_by_role("button", name=re.compile("^review-code")),
         "Usage": page.get_by_role("img", name=re.compile("By day")),
     }

@@ -21,6 +21,11 @@ pace: 0.02
 think slowly: About what could I talk for a while? About this and that.
 say slowly: one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 """
+# Long enough that it is still being said when the interrupt arrives, however busy the machine is.
+SLOW_TALK = f"""
+pace: 0.5
+say slowly: {"and on " * 200}
+"""
 RETRY = """
 fail: overloaded 1 times
 say: It worked at last.
@@ -38,7 +43,7 @@ def test_recorded_feeds_replay_to_what_rest_tells(person: Person, tmp_path: Path
         record(person, "talk-cut", TALK, cut_after=(9, 12, 7)),
         record(person, "retry", RETRY),
         record(person, "ask", ASK),
-        record(person, "interrupted", TALK, meanwhile=_interrupting(person)),
+        record(person, "interrupted", SLOW_TALK, meanwhile=_interrupting(person)),
     ):
         write(recording, feeds)
     assert len(list(feeds.iterdir())) == 5

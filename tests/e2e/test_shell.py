@@ -53,7 +53,7 @@ def test_keys_are_listed_and_work(page: Page, person: Person) -> None:
 def test_panels_are_opened_resized_and_remembered(page: Page, person: Person) -> None:
     chat = person.finished_chat("say: hello", title="With panels")
     page.goto(f"/chats/{chat['id']}")
-    page.get_by_role("button", name="Show the panels").click()
+    page.get_by_role("button", name="Show panels").click()
     panels = page.get_by_role("complementary", name="Panels")
     before = panels.bounding_box()
     panels.get_by_role("separator").focus()
@@ -75,7 +75,7 @@ def test_a_phone_has_drawers(opens: Opens, person: Person) -> None:
     page = opens(person, size=PHONE)
     chat = person.finished_chat("say: hello from afar", title="On the phone")
     page.goto("/")
-    page.get_by_role("button", name="Show the chats").click()
+    page.get_by_role("button", name="Show chats").click()
     drawer = page.get_by_role("dialog", name="Chats")
     drawer.get_by_role("link", name="On the phone").click()
     expect(drawer).to_have_count(0)
@@ -83,7 +83,7 @@ def test_a_phone_has_drawers(opens: Opens, person: Person) -> None:
     assert page.url.endswith(chat["id"])
     # Nothing is wider than the screen.
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    page.get_by_role("button", name="Show the panels").click()
+    page.get_by_role("button", name="Show panels").click()
     expect(page.get_by_role("dialog", name="Panels")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Panels")).to_have_count(0)
@@ -93,7 +93,7 @@ def test_menus_work_inside_of_a_drawer(opens: Opens, person: Person) -> None:
     page = opens(person, size=PHONE)
     person.finished_chat("say: hello", title="On the phone")
     page.goto("/")
-    page.get_by_role("button", name="Show the chats").click()
+    page.get_by_role("button", name="Show chats").click()
     drawer = page.get_by_role("dialog", name="Chats")
     drawer.get_by_role("button", name="Signed in as").click()
     page.get_by_role("menuitem", name="Theme: dark").click()
@@ -139,8 +139,8 @@ def test_an_admin_sets_up_a_model_and_tries_it(opens: Opens, admin: Person) -> N
 def test_an_admin_invites_and_suspends_somebody(opens: Opens, admin: Person) -> None:
     page = opens(admin)
     page.goto("/settings/users")
-    page.get_by_role("button", name="Invite somebody").click()
-    form = page.get_by_role("dialog", name="Invite somebody")
+    page.get_by_role("button", name="Invite someone").click()
+    form = page.get_by_role("dialog", name="Invite someone")
     form.get_by_label("Name").fill("nora")
     form.get_by_role("button", name="Save").click()
     expect(page.get_by_text(re.compile(r"/login#token=hf_"))).to_be_visible()
@@ -155,8 +155,8 @@ def test_an_admin_invites_and_suspends_somebody(opens: Opens, admin: Person) -> 
 def test_a_token_is_shown_once_and_revoked(opens: Opens, admin: Person) -> None:
     page = opens(admin)
     page.goto("/settings/tokens")
-    page.get_by_role("button", name="Make a token").click()
-    form = page.get_by_role("dialog", name="Make a token")
+    page.get_by_role("button", name="Create token").click()
+    form = page.get_by_role("dialog", name="Create token")
     form.get_by_label("Name").fill("robot")
     form.get_by_role("button", name="Save").click()
     expect(page.get_by_text(re.compile("^hf_"))).to_be_visible()
@@ -178,7 +178,7 @@ def test_agents_and_workspaces_are_added_and_removed(page: Page, person: Person,
     form.get_by_role("button", name="Save").click()
     page.get_by_role("button", name="Remove reviewer").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("None yet. Make one for work that comes again")).to_be_visible()
+    expect(page.get_by_text("None yet. Add one for recurring work")).to_be_visible()
 
     project = person.server.workspaces / "project"
     project.mkdir(exist_ok=True)
@@ -200,4 +200,4 @@ def test_a_member_sees_no_more_than_a_member_may(page: Page) -> None:
     expect(page.get_by_text("Only an admin can change this.")).to_be_visible()
     expect(page.get_by_role("link", name="People")).to_have_count(0)
     page.goto("/settings/users")
-    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()

@@ -1,4 +1,4 @@
-"""A call that was running when the server was killed: nobody knows whether it took effect, and a person says
+"""A call that was running when the server was killed: its outcome is unknown, and a person says
 how to go on."""
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def runs(workspace: Workspace) -> int:
 def shown(opens: Opens, person: Person, chat_id: str) -> Page:
     page = opens(person)
     page.goto(f"/chats/{chat_id}")
-    expect(asks(page)).to_contain_text("Nobody knows whether execute was done")
+    expect(asks(page)).to_contain_text("This command may or may not have finished")
     expect(asks(page)).to_contain_text("echo ran >> effects")
     return page
 
@@ -76,6 +76,11 @@ def test_it_is_skipped(asking_server: Server, opens: Opens, playwright: Playwrig
     expect(page.get_by_test_id("call")).to_have_attribute("data-state", "cancelled")
     expect(answers(page).last).to_contain_text("I was told")
     expect(asks(page)).to_have_count(0)
+    # What was decided, by whom and when stays with the call, also after a reload.
+    for _ in range(2):
+        page.get_by_test_id("call").get_by_role("button").first.click()
+        expect(page.get_by_test_id("call")).to_contain_text("Outcome unknown; skipped by you, ")
+        page.reload()
     assert runs(workspace) == 1
     person.close()
 
@@ -86,8 +91,9 @@ def test_where_the_agent_was_told_a_person_may_still_say_that_it_was_done(
     person, workspace, chat_id = cut_short(playwright, own_server)
     page = shown(opens, person, chat_id)
     expect(answers(page).last).to_contain_text("I was told")
-    asks(page).get_by_role("button", name="It was done").click()
+    asks(page).get_by_role("button", name="It finished").click()
     expect(log(page).get_by_text("You told the agent about a call")).to_be_visible()
+    expect(page.get_by_test_id("call")).to_contain_text("Outcome unknown; marked as finished by you, ")
     expect(asks(page)).to_have_count(0)
     assert runs(workspace) == 1
     person.close()

@@ -31,7 +31,7 @@ from holdfast.core.failures import Failure
 from holdfast.core.ids import ChatId, UserId
 from holdfast.core.parts import LivePart, Text
 from holdfast.feed.hub import Hub
-from holdfast.feed.limits import Limits
+from holdfast.feed.limits import FeedLimits
 from holdfast.store.interface import Applied, Store
 from holdfast.store.open import open_store
 from holdfast.worker.live import LiveText
@@ -40,7 +40,7 @@ from tests.ready_databases import prepare
 from tests.store.world import answer, fresh_id, text, user
 
 # A lost hint is to be found soon.
-QUICK = Limits(poll_seconds=0.05, ask_seconds=0.2, gather_seconds=0.02)
+QUICK = FeedLimits(poll_seconds=0.05, ask_seconds=0.2, gather_seconds=0.02)
 OVERLOADED = Failure(kind="overloaded", message="Too much.", retryable=True)
 
 
@@ -260,7 +260,7 @@ async def watching(
 
 
 @asynccontextmanager
-async def staged(url: str, data: Path, limits: Limits = QUICK) -> AsyncGenerator[Stage]:
+async def staged(url: str, data: Path, limits: FeedLimits = QUICK) -> AsyncGenerator[Stage]:
     """On one bus of this process."""
     way = Way()
     way.bus = bus = MemoryBus()
@@ -272,7 +272,7 @@ async def staged(url: str, data: Path, limits: Limits = QUICK) -> AsyncGenerator
 
 
 @asynccontextmanager
-async def replicated(url: str, data: Path, limits: Limits = QUICK) -> AsyncGenerator[Stage]:
+async def replicated(url: str, data: Path, limits: FeedLimits = QUICK) -> AsyncGenerator[Stage]:
     """Two replicas on PostgreSQL, each with its bus and its hub. Chats are run by the first."""
     way = Way()
     async with PostgresBus(url) as bus, PostgresBus(url) as other_bus:

@@ -20,7 +20,8 @@ from holdfast.chats.commands import (
     RequireAction,
 )
 from holdfast.core.chats import Chat, Settings
-from holdfast.core.ids import ChatId, UserId
+from holdfast.core.ids import ChatId, RunId, UserId
+from holdfast.core.origins import FromChat, FromRun
 from holdfast.store.chats import chat as chat_query
 from tests.feed.client import PATIENCE_SECONDS
 from tests.feed.stage import QUICK, Chatting, Stage, staged
@@ -192,7 +193,7 @@ async def test_what_a_sub_agent_asks_is_asked_of_its_root(stage: Stage, owner: U
                 owner_id=owner,
                 settings=Settings(),
                 parts=text("sub"),
-                parent_id=root.id,
+                origin=FromChat(chat_id=root.id),
                 root_id=root.id,
             )
         )
@@ -259,7 +260,12 @@ async def test_agents_of_runs_are_not_listed(stage: Stage, owner: UserId) -> Non
     async with listing(stage, owner) as client:
         agent = Chatting(stage.store, stage.way)
         await agent.do(
-            Create(owner_id=owner, settings=Settings(), parts=text("run"), run_id=fresh_id())  # pyright: ignore[reportArgumentType]
+            Create(
+                owner_id=owner,
+                settings=Settings(),
+                parts=text("run"),
+                origin=FromRun(run_id=RunId(fresh_id())),
+            )
         )
         chat = await chat_of(stage, owner)
         await client.until(("created", chat.id))

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from holdfast.feed import sse, websocket
-from holdfast.feed.limits import Limits
+from holdfast.feed.limits import FeedLimits
 from tests.feed.client import eventually
 from tests.feed.stage import QUICK, Stage, staged
 
-IMPATIENT = Limits(poll_seconds=0.02, send_seconds=0.1)
+IMPATIENT = FeedLimits(poll_seconds=0.02, send_seconds=0.1)
 
 
 class Server:

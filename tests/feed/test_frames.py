@@ -5,19 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.core.feed_events import PartData
 from holdfast.core.ids import CallId
 from holdfast.core.parts import LivePart, Reasoning, Source, Text, ToolCall, ToolCallDelta
 from holdfast.core.shapes import Json
-from holdfast.feed.frames import (
-    FRAME_BYTES,
-    Batch,
-    Frame,
-    PartData,
-    data_of,
-    join_frames,
-    join_parts,
-    part_frame,
-)
+from holdfast.feed.frames import FRAME_BYTES, Batch, Frame, data_of, join_frames, join_parts, part_frame
 
 texts = st.text(max_size=5)
 parts = st.one_of(

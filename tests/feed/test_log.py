@@ -1,18 +1,19 @@
 """The frames all watchers share: kept once, read by each at its own pace, and never for who does not read."""
 
+from holdfast.core.feed_events import PartData
 from holdfast.core.parts import Text
 from holdfast.feed.cursor import START
-from holdfast.feed.frames import Batch, Frame, PartData, part_frame
-from holdfast.feed.limits import Limits
-from holdfast.feed.log import Log
+from holdfast.feed.frames import Batch, Frame, part_frame
+from holdfast.feed.limits import FeedLimits
+from holdfast.feed.log import FrameLog
 
-LIMITS = Limits(backlog_bytes=10_000, slow_bytes=3_000, batch_bytes=1_000)
+LIMITS = FeedLimits(backlog_bytes=10_000, slow_bytes=3_000, batch_bytes=1_000)
 
 
 class Reading:
     """A reader that remembers what it got."""
 
-    def __init__(self, log: Log, *, spans: bool = True) -> None:
+    def __init__(self, log: FrameLog, *, spans: bool = True) -> None:
         self.at = 0
         self.spans = spans
         self.woken = 0
@@ -50,7 +51,7 @@ def part(n: int, text: str = "word ") -> Frame:
 
 
 def test_readers_get_what_comes_after_they_entered() -> None:
-    log = Log(LIMITS)
+    log = FrameLog(LIMITS)
     log.append([frame("nobody is there")])
     one = Reading(log)
     log.append([frame("a"), frame("b")])
@@ -61,7 +62,7 @@ def test_readers_get_what_comes_after_they_entered() -> None:
 
 
 def test_a_reader_is_woken_once_for_all_that_came() -> None:
-    log = Log(LIMITS)
+    log = FrameLog(LIMITS)
     one = Reading(log)
     log.append([frame("a")])
     assert one.woken == 0  # it has not asked yet
@@ -73,7 +74,7 @@ def test_a_reader_is_woken_once_for_all_that_came() -> None:
 
 
 def test_readers_at_the_same_place_share_the_batch() -> None:
-    log = Log(LIMITS)
+    log = FrameLog(LIMITS)
     readers = [Reading(log) for _ in range(3)]
     log.append([frame("a"), frame("b")])
     for reader in readers:
@@ -82,7 +83,7 @@ def test_readers_at_the_same_place_share_the_batch() -> None:
 
 
 def test_what_everybody_has_read_is_let_go() -> None:
-    log = Log(LIMITS)
+    log = FrameLog(LIMITS)
     one, other = Reading(log), Reading(log)
     log.append([frame("a", 500)])
     one.read()
@@ -98,7 +99,7 @@ def test_what_everybody_has_read_is_let_go() -> None:
 
 
 def test_batches_are_small_unless_one_frame_is_large() -> None:
-    log = Log(LIMITS)
+    log = FrameLog(LIMITS)
     one = Reading(log)
     log.append([frame(name, 400) for name in "abcde"])
     log.append([frame("large", 2_500)])
@@ -107,7 +108,7 @@ def test_batches_are_small_unless_one_frame_is_large() -> None:
 
 
 def test_who_does_not_read_is_cut_and_harms_nobody() -> None:
-    log = Log(LIMITS)
+    log = FrameLog(LIMITS)
     deaf, reading = Reading(log), Reading(log)
     got: list[str] = []
     for n in range(100):
@@ -121,7 +122,7 @@ def test_who_does_not_read_is_cut_and_harms_nobody() -> None:
 
 
 def test_who_waits_is_told_even_when_another_is_cut_at_that_moment() -> None:
-    log = Log(LIMITS)
+    log = FrameLog(LIMITS)
     deaf, waiting = Reading(log), Reading(log)
     log.append([frame("a", 9_000)])
     assert waiting.read() == ["a"]
@@ -132,7 +133,7 @@ def test_who_waits_is_told_even_when_another_is_cut_at_that_moment() -> None:
 
 
 def test_a_slow_reader_gets_parts_joined() -> None:
-    log = Log(LIMITS)
+    log = FrameLog(LIMITS)
     slow, quick = Reading(log), Reading(log)
     for n in range(1, 31):
         log.append([part(n)])
@@ -146,7 +147,7 @@ def test_a_slow_reader_gets_parts_joined() -> None:
 
 
 def test_who_may_not_see_spans_does_not() -> None:
-    log = Log(LIMITS)
+    log = FrameLog(LIMITS)
     one, other = Reading(log), Reading(log, spans=False)
     log.append([frame("a"), frame("s1"), frame("b")])
     assert other.read() == ["a", "b"]
@@ -154,7 +155,7 @@ def test_who_may_not_see_spans_does_not() -> None:
 
 
 def test_a_frame_to_leave_at_ends_its_batch() -> None:
-    log = Log(LIMITS)
+    log = FrameLog(LIMITS)
     one, other = Reading(log), Reading(log, spans=False)
     leaving = frame("s1")
     leaving.leave = START

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from holdfast.core.ids import ChatId
 from holdfast.core.shapes import encode
-from holdfast.feed.limits import Limits, PageSize
+from holdfast.feed.limits import FeedLimits, PageSize
 from holdfast.store.calls import calls_of_turns
 from holdfast.store.interface import Store
 from holdfast.store.messages import page
@@ -169,7 +169,7 @@ sizes = pytest.mark.parametrize("limits", [QUICK, TINY], ids=["roomy", "tiny"])
 
 
 @sizes
-def test_every_watcher_holds_what_the_database_says(tmp_path: Path, limits: Limits) -> None:
+def test_every_watcher_holds_what_the_database_says(tmp_path: Path, limits: FeedLimits) -> None:
     with played(staged("sqlite", tmp_path, limits)) as play:
         play(5)
 
@@ -177,7 +177,7 @@ def test_every_watcher_holds_what_the_database_says(tmp_path: Path, limits: Limi
 @pytest.mark.heavy
 @pytest.mark.timeout(900)
 @sizes
-def test_after_hundreds_of_reconnects(tmp_path: Path, limits: Limits) -> None:
+def test_after_hundreds_of_reconnects(tmp_path: Path, limits: FeedLimits) -> None:
     with played(staged("sqlite", tmp_path, limits)) as play:
         assert play(60) > 200
 
@@ -185,7 +185,7 @@ def test_after_hundreds_of_reconnects(tmp_path: Path, limits: Limits) -> None:
 @pytest.mark.heavy
 @pytest.mark.timeout(900)
 @sizes
-def test_on_any_of_two_replicas(tmp_path: Path, postgres_url: str, limits: Limits) -> None:
+def test_on_any_of_two_replicas(tmp_path: Path, postgres_url: str, limits: FeedLimits) -> None:
     with played(replicated(postgres_url, tmp_path, limits)) as play:
         play(15)
 
@@ -199,7 +199,7 @@ def many(play: Lives, wanted: int) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @sizes
-def test_after_ten_thousand_reconnects(tmp_path: Path, limits: Limits) -> None:
+def test_after_ten_thousand_reconnects(tmp_path: Path, limits: FeedLimits) -> None:
     with played(staged("sqlite", tmp_path, limits)) as play:
         many(play, 10_000)
 
@@ -207,6 +207,8 @@ def test_after_ten_thousand_reconnects(tmp_path: Path, limits: Limits) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @sizes
-def test_after_a_thousand_reconnects_to_replicas(tmp_path: Path, postgres_url: str, limits: Limits) -> None:
+def test_after_a_thousand_reconnects_to_replicas(
+    tmp_path: Path, postgres_url: str, limits: FeedLimits
+) -> None:
     with played(replicated(postgres_url, tmp_path, limits)) as play:
         many(play, 1_000)

@@ -13,7 +13,7 @@ from holdfast.core.runs import Run, RunCall, RunLine, RunPhase
 from holdfast.core.usage import Budget
 from holdfast.feed.frames import Frame
 from holdfast.feed.run_events import START, decode, encode, known_of, state_frames, tell
-from holdfast.store.watched_runs import BEGAN, ENDED, EVERYTHING, SAID, RunPage, RunPlace
+from holdfast.store.run_feed_reads import BEGAN, ENDED, EVERYTHING, SAID, RunPage, RunPlace
 
 NOW = datetime(2030, 1, 2, tzinfo=UTC)
 RUN_ID, OTHER = RunId("01900000-0000-7000-8000-000000000001"), RunId("01900000-0000-7000-8000-000000000002")

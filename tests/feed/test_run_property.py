@@ -22,9 +22,8 @@ from holdfast.core.runs import CallKind, LineKind, Run, RunCall, RunLine, RunPha
 from holdfast.core.shapes import encode
 from holdfast.core.usage import Usage
 from holdfast.feed.hub import Hub
-from holdfast.feed.limits import Limits
-from holdfast.scripts.runs.starting import hint_of
-from holdfast.store import journals, runs, watched_runs
+from holdfast.feed.limits import FeedLimits
+from holdfast.store import journals, run_feed_reads, runs
 from holdfast.store.journals import Ending, Entries
 from tests.feed.run_client import RunClient
 from tests.feed.stage import QUICK, Fate, Stage, replicated, staged
@@ -82,7 +81,8 @@ class Running:
             args_hash="",
             script="...",
         )
-        await self._tell(await self._stage.store.write(runs.create(new)))
+        await self._stage.store.write(runs.create(new))
+        await self._pause()
 
     async def live(self) -> None:
         store = self._stage.store
@@ -90,11 +90,12 @@ class Running:
         held = await store.write(runs.acquire(worker, 1000))
         own = next(run for run in held if run.id == self.id)
         self._lease = own.lease_number
-        await self._tell(own)
+        await self._pause()
         for made, moved, said in self._life.writes:
             await self._write(made, moved, said)
         if self._life.is_cancelled:
-            await self._tell(await store.write(runs.cancel(self.id)))
+            await store.write(runs.cancel(self.id))
+            await self._pause()
         else:
             await self._write(0, 0, 1, Ending(status="succeeded", result={"done": True}))
 
@@ -107,9 +108,7 @@ class Running:
         lines = tuple(self._said() for _ in range(said))
         entries = Entries(calls=tuple(calls.values()), lines=lines, spent_tokens=spent, ending=ending)
         await self._stage.store.write(journals.record(self.id, self._lease, entries))
-        run = await self._stage.store.read(runs.run(self.id))
-        assert run is not None
-        await self._tell(run)
+        await self._pause()
 
     def _made(self, count: int) -> list[RunCall]:
         kinds: tuple[CallKind, ...] = ("agent", "agent", "workflow", "pause")
@@ -148,8 +147,7 @@ class Running:
         text = TITLES[choice % len(TITLES)] if kind == "phase" else f"line {choice}"
         return RunLine(number=self._lines, kind=kind, text=text, at=SystemClock().now())
 
-    async def _tell(self, run: Run) -> None:
-        self._stage.way.publish(hint_of(run))
+    async def _pause(self) -> None:
         for _ in range(next(self._choices) % 7):
             await asyncio.sleep(0)
 
@@ -182,9 +180,11 @@ async def play(stage: Stage, life: Life) -> int:
         for client, visits in zip(clients, life.watchers, strict=True):
             group.create_task(watch(stage, client, running.id, visits))
         group.create_task(running.live())
-    details = await stage.store.read(watched_runs.shown(running.id, running.owner))
+    details = await stage.store.read(run_feed_reads.shown(running.id, running.owner))
     assert details is not None
     stored: dict[str, Any] = msgspec.json.decode(encode(run_shown(details)))
+    # The pinned text never changes: it is read with the run and not told by the feed.
+    assert stored.pop("script") == "..."
     for client in clients:
         assert client.closing == "over"
         assert client.held == stored
@@ -219,7 +219,7 @@ sizes = pytest.mark.parametrize("limits", [QUICK, TINY], ids=["roomy", "tiny"])
 
 
 @sizes
-def test_every_watcher_holds_what_the_database_says(tmp_path: Path, limits: Limits) -> None:
+def test_every_watcher_holds_what_the_database_says(tmp_path: Path, limits: FeedLimits) -> None:
     with played(staged("sqlite", tmp_path, limits)) as some:
         some(10)
 
@@ -227,7 +227,7 @@ def test_every_watcher_holds_what_the_database_says(tmp_path: Path, limits: Limi
 @pytest.mark.heavy
 @pytest.mark.timeout(900)
 @sizes
-def test_after_hundreds_of_visits(tmp_path: Path, limits: Limits) -> None:
+def test_after_hundreds_of_visits(tmp_path: Path, limits: FeedLimits) -> None:
     with played(staged("sqlite", tmp_path, limits)) as some:
         assert some(100) > 200
 
@@ -235,6 +235,6 @@ def test_after_hundreds_of_visits(tmp_path: Path, limits: Limits) -> None:
 @pytest.mark.heavy
 @pytest.mark.timeout(900)
 @sizes
-def test_on_any_of_two_replicas(tmp_path: Path, postgres_url: str, limits: Limits) -> None:
+def test_on_any_of_two_replicas(tmp_path: Path, postgres_url: str, limits: FeedLimits) -> None:
     with played(replicated(postgres_url, tmp_path, limits)) as some:
         some(25)

@@ -10,7 +10,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from holdfast.feed.limits import Limits
+from holdfast.feed.limits import FeedLimits
 from tests.feed.client import Client, eventually, said_in
 from tests.feed.server import listening
 from tests.feed.stage import Stage, staged
@@ -122,7 +122,7 @@ async def test_a_large_message_comes_whole_in_its_frame(stage: Stage, browser: a
 async def test_clients_that_do_not_read_are_cut_and_harm_nobody(
     tmp_path: Path, browser: aiohttp.ClientSession
 ) -> None:
-    limits = Limits(poll_seconds=0.05, backlog_bytes=256 * 1024)
+    limits = FeedLimits(poll_seconds=0.05, backlog_bytes=256 * 1024)
     async with staged("sqlite", tmp_path, limits) as stage:
         chat = await stage.chat()
         await chat.begin()

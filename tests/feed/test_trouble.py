@@ -12,6 +12,7 @@ import structlog
 from holdfast.chats.commands import Create, RequireAction
 from holdfast.core.chats import Settings
 from holdfast.core.errors import StoreClosed, TryAgain
+from holdfast.core.origins import FromChat
 from holdfast.feed.hub import Hub
 from holdfast.feed.limits import PageSize
 from holdfast.store.interface import Store
@@ -179,7 +180,11 @@ async def test_what_a_sub_agent_asks_is_shown_on_its_root(stage_everywhere: Stag
         await client.until(lambda c: "caught_up" in c.names)
         child = Chatting(stage.store, stage.way)
         create = Create(
-            owner_id=root.owner, settings=Settings(), parts=text("sub"), parent_id=root.id, root_id=root.id
+            owner_id=root.owner,
+            settings=Settings(),
+            parts=text("sub"),
+            origin=FromChat(chat_id=root.id),
+            root_id=root.id,
         )
         await child.do(create)
         await child.begin()

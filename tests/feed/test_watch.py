@@ -8,20 +8,22 @@ import msgspec
 from holdfast.core.chats import Chat
 from holdfast.core.events import Episode
 from holdfast.core.failures import Retry
+from holdfast.core.feed_events import MessageData
 from holdfast.core.ids import MessageId
+from holdfast.core.origins import PERSON
 from holdfast.core.parts import Reasoning
 from holdfast.core.steps import Turn
 from holdfast.core.usage import Usage
 from holdfast.feed.cursor import START, Position
-from holdfast.feed.watch import MessageData, State, state_events, tell
-from holdfast.store.watched import Head, Missed, Page, SpanRows
+from holdfast.feed.watch import ChatState, state_events, tell
+from holdfast.store.feed_reads import ChatHead, Missed, MissedPage, SpanRows
 from tests.chats.making import CHAT, FAILURE, NOW, OWNER, message, numbered, text
 
 LAST = MessageId(numbered(0x900))
 EPISODE = Episode(history_version=6, attempt=1)
 NO_SPANS = SpanRows(turns=(), steps=(), calls=(), parents=(), messages=(), upto=None)
-NO_PAGE = Page(found=True, removed=False, messages=(), more=False, spans=NO_SPANS)
-HEAD = Head(
+NO_PAGE = MissedPage(found=True, removed=False, messages=(), more=False, spans=NO_SPANS)
+HEAD = ChatHead(
     chat_id=CHAT,
     version=9,
     history_version=6,
@@ -35,7 +37,7 @@ HEAD = Head(
 )
 
 
-def state(head: Head = HEAD, **chat: Any) -> State:
+def state(head: ChatHead = HEAD, **chat: Any) -> ChatState:
     fields: dict[str, Any] = {
         "id": CHAT,
         "title": "",
@@ -50,6 +52,7 @@ def state(head: Head = HEAD, **chat: Any) -> State:
         "parent_call_id": None,
         "root_id": CHAT,
         "run_id": None,
+        "origin": PERSON,
         "workspace_id": None,
         "labels": (),
         "pinned": False,
@@ -65,14 +68,14 @@ def state(head: Head = HEAD, **chat: Any) -> State:
         "updated_at": NOW,
         **chat,
     }
-    return State(head, Chat(**fields), ())
+    return ChatState(head, Chat(**fields), ())
 
 
 def missed(n: int, replaces: Episode | None = None) -> Missed:
     return Missed(message(n, text(f"message {n}"), "assistant"), replaces)
 
 
-def names(before: Position, page: Page, now: State | None = None) -> list[str]:
+def names(before: Position, page: MissedPage, now: ChatState | None = None) -> list[str]:
     return [event.name for event in tell(before, now or state(), page).events]
 
 
@@ -173,7 +176,7 @@ def test_what_is_for_providers_alone_is_not_told() -> None:
 # --- the state ---
 
 
-def changed(before: State | None, after: State) -> list[str]:
+def changed(before: ChatState | None, after: ChatState) -> list[str]:
     return [name for name, _ in state_events(before, after)]
 
 

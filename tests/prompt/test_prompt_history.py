@@ -21,7 +21,8 @@ from holdfast.core.parts import (
     ToolCall,
     ToolResult,
 )
-from holdfast.prompt.history import CONTINUED, EMPTY, INTERRUPTED, PromptHistory, files_of
+from holdfast.prompt.history import PromptHistory, files_of
+from holdfast.prompt.notices import CONTINUED, EMPTY, INTERRUPTED
 from holdfast.providers.interface import PromptMessage
 from tests.chats.making import message
 from tests.providers.calling import user as prompt_user

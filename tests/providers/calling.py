@@ -11,20 +11,20 @@ from aiohttp import ClientSession
 
 from holdfast.core.ids import CallId
 from holdfast.core.parts import LivePart, Part, Text
-from holdfast.providers.assemble import Answer, AnswerLimits, Assembler
+from holdfast.providers.assemble import AnswerLimits, Assembler, ModelAnswer
 from holdfast.providers.configs import ModelConfig, ProviderConfig
 from holdfast.providers.failures import Endpoint
 from holdfast.providers.families import FAMILIES
-from holdfast.providers.interface import Adapter, PromptMessage, Request, Tool
+from holdfast.providers.interface import Adapter, ModelRequest, PromptMessage, ToolSpec
 from holdfast.providers.openai import OpenAIFormat
 from holdfast.providers.redact import Redactor
-from holdfast.providers.registry import Model, Registry, complete
+from holdfast.providers.registry import Model, ModelRegistry, complete
 from holdfast.providers.transport import HttpAdapter
 from holdfast.providers.wire import StreamLimits
 from tests.providers.server import ProviderServer
 
 KEY = "sk-test-0123456789abcdef"
-NOTE = Tool(
+NOTE = ToolSpec(
     name="note",
     description="Writes a note.",
     input_schema={"type": "object", "properties": {"n": {"type": "integer"}}},
@@ -46,7 +46,7 @@ async def model_at(
     kind = "openai" if family in ("compatible", "openai") else family
     provider = ProviderConfig(name="here", kind=kind, base_url=url or server.base_url(family), api_key=KEY)
     chosen = ModelConfig(name="default", provider="here", model=name, **config)
-    async with Registry(complete([provider], [chosen], {}), environ={}, limits=limits) as registry:
+    async with ModelRegistry(complete([provider], [chosen], {}), environ={}, limits=limits) as registry:
         found = registry.resolve(None)
         if family != "openai":
             yield found
@@ -83,9 +83,9 @@ def _parts(parts: tuple[Part | str, ...]) -> tuple[Part, ...]:
     return tuple(Text(text=part) if isinstance(part, str) else part for part in parts)
 
 
-def request(model: Model, *messages: PromptMessage, **more: Any) -> Request:
+def request(model: Model, *messages: PromptMessage, **more: Any) -> ModelRequest:
     given: dict[str, Any] = {"tools": (NOTE,), **more}
-    return Request(model=model.config, messages=messages or (user("Hello"),), **given)
+    return ModelRequest(model=model.config, messages=messages or (user("Hello"),), **given)
 
 
 def numbered_ids() -> Callable[[], CallId]:
@@ -95,12 +95,12 @@ def numbered_ids() -> Callable[[], CallId]:
 
 async def ask(
     adapter: Adapter,
-    asked: Request,
+    asked: ModelRequest,
     *,
     live: list[LivePart] | None = None,
     limits: AnswerLimits | None = None,
     new_call_id: Callable[[], CallId] | None = None,
-) -> Answer:
+) -> ModelAnswer:
     assembler = Assembler(new_call_id or numbered_ids(), limits)
     async with aclosing(adapter.stream(asked)) as events:
         async for event in events:
@@ -112,5 +112,5 @@ async def ask(
     return assembler.answer()
 
 
-def text_of(answer: Answer) -> str:
+def text_of(answer: ModelAnswer) -> str:
     return "".join(part.text for part in answer.parts if isinstance(part, Text))

@@ -38,18 +38,18 @@ def reply_for(said: str, answered: int, attempt: int, body: Object) -> Reply:
                 content.append(Think(text) if step.reasoning else Say(text))
                 if step.slowly:
                     more["delay_seconds"] = more.get("delay_seconds", 0.1)
-            case demo.Wait(seconds=seconds):
+            case demo.ScriptedWait(seconds=seconds):
                 more["first_delay_seconds"] = seconds
             case demo.Pace(seconds=seconds):
                 more["delay_seconds"] = seconds
-            case demo.Fail():
+            case demo.ScriptedFailure():
                 if step.times is None or attempt <= step.times:
                     return Reply(fault=Status(_STATUSES.get(step.kind, 400)))
             case demo.Calls(calls=calls):
                 content.extend(Call(call.name, call.input) for call in calls)
             case demo.Report(counts=counts):
                 more["usage"] = counts
-            case demo.Stop(reason=reason):
+            case demo.ScriptedStop(reason=reason):
                 if reason in _STOPS:
                     more["stop"] = _STOPS[reason][anthropic]
             case demo.Cite():

@@ -67,6 +67,9 @@ def check(family: str, body: Object) -> None:
     for number, message in enumerate(messages):
         _check_message(family, number, message)
     _check_order(family, messages)
+    if family in ("ollama", "vllm", "llamacpp", "compatible", "mistral"):
+        _check_turns(family, messages)
+    _check_model(family, body)
     if family == "mistral":
         _check_mistral(messages)
     if family == "deepseek":
@@ -161,6 +164,34 @@ def _check_answered(family: str, number: int, waiting: list[str]) -> None:
         text += " 'tool_call_id'. The following tool_call_ids did not have response messages: "
         text += ", ".join(waiting)
         raise refuse(family, text, f"messages.[{number}].role")
+
+
+def _check_turns(family: str, messages: list[Object]) -> None:
+    """As the templates of Gemma and Mistral do, which local servers apply."""
+    for before, message in pairwise(messages):
+        if before["role"] == message["role"] == "user":
+            text = "Conversation roles must alternate user/assistant/user/assistant/..."
+            raise refuse(family, text)
+
+
+def _check_model(family: str, body: Object) -> None:
+    """Models with limits of their own, known by name: `...-8k` has a context of 8192 tokens, `...-short`
+    writes 1000 tokens at most, `...-plain` knows no tools."""
+    model, asked = body["model"], body.get("max_tokens") or body.get("max_completion_tokens") or 0
+    if model.endswith("-8k"):
+        prompt = len(msgspec.json.encode(body["messages"])) // 4
+        if prompt + asked > 8192:
+            text = f"'max_tokens' or 'max_completion_tokens' is too large: {asked}. This model's maximum "
+            text += f"context length is 8192 tokens and your request has {prompt} input tokens "
+            text += f"({asked} > 8192 - {prompt})."
+            raise refuse(family, text, "max_tokens")
+    if model.endswith("-short") and asked > 1000:
+        text = (
+            f"max_tokens is too large: {asked}. This model supports at most 1000 completion tokens, whereas "
+        )
+        raise refuse(family, f"{text}you provided {asked}.", "max_tokens", "invalid_value")
+    if model.endswith("-plain") and (body.get("tools") or any(_calls(one) for one in body["messages"])):
+        raise refuse(family, f"registry.ollama.ai/library/{model} does not support tools")
 
 
 def _check_mistral(messages: list[Object]) -> None:

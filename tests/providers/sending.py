@@ -6,7 +6,7 @@ from typing import Any
 from holdfast.providers.anthropic import AnthropicFormat
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.families import FAMILIES
-from holdfast.providers.interface import PromptMessage, Request
+from holdfast.providers.interface import ModelRequest, PromptMessage
 from holdfast.providers.openai import OpenAIFormat
 from holdfast.providers.wire import WireFormat
 from tests.providers import anthropic_rules, openai_rules
@@ -30,16 +30,16 @@ def model(family: str, **more: Any) -> ModelConfig:
     return ModelConfig(name="default", provider="here", **given)
 
 
-def make(family: str, messages: tuple[PromptMessage, ...], **more: Any) -> Request:
+def make(family: str, messages: tuple[PromptMessage, ...], **more: Any) -> ModelRequest:
     fields: dict[str, Any] = {"model": model(family), "tools": (NOTE,), "files": FILES, **more}
-    return Request(messages=messages, **fields)
+    return ModelRequest(messages=messages, **fields)
 
 
 def sent(family: str, messages: tuple[PromptMessage, ...], **more: Any) -> dict[str, Any]:
     return json.loads(wire(family).body(make(family, messages, **more)))
 
 
-def check(family: str, request: Request) -> dict[str, Any]:
+def check(family: str, request: ModelRequest) -> dict[str, Any]:
     """Raises what the provider would answer if it refused this."""
     body = json.loads(wire(family).body(request))
     if family == "anthropic":

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, Self
 
 import msgspec
 
+from holdfast.providers.demo_script import parse_script
 from tests.providers import anthropic_rules, openai_rules
 from tests.providers.answering import PAGE, Asked, answer
 from tests.providers.demo_replies import reply_for
@@ -31,7 +32,13 @@ from tests.providers.openai_rules import Object, Refused
 from tests.providers.replies import Reply
 from tests.providers.wire import ClientGone, Connection, Incoming
 
+# What a page answers to a body.
+Page = Callable[[bytes], tuple[int, Any]]
 _CHAT = re.compile(r"(?:/([a-z]+))?(?:/v1)?/chat/completions")
+
+
+def page(content: object, status: int = 200) -> Page:
+    return lambda _: (status, content)
 
 
 class ProviderServer:
@@ -48,6 +55,9 @@ class ProviderServer:
         self.answer: Callable[[Asked], Reply | None] | None = None
         # Pause between the deltas of every reply that names none of its own.
         self.delay_seconds = delay_seconds
+        # Answers to requests for anything but a model's answer, by path; and the headers they came with.
+        self.pages: dict[str, Page] = {}
+        self.asked_pages: list[tuple[str, dict[str, str]]] = []
         self._key = key
         self._models = models
         self._log_path = log
@@ -136,6 +146,10 @@ class ProviderServer:
             await self._asked(connection, incoming, "openai", found[1] or "compatible")
         elif incoming.method == "POST" and path.endswith("/v1/messages"):
             await self._asked(connection, incoming, "anthropic", "anthropic")
+        elif path in self.pages:
+            self.asked_pages.append((path, dict(incoming.headers)))
+            status, content = self.pages[path](incoming.body)
+            await connection.answer(status, msgspec.json.encode(content))
         elif path == "/":
             await connection.answer(200, PAGE, {"Content-Type": "text/html"})
         else:
@@ -252,10 +266,18 @@ def _text_of(content: Any) -> str:
     """What the person said, without notices of ours, such as a workspace's instructions, that stand beside
     it."""
     if isinstance(content, str):
-        texts = [content]
-    else:
-        texts = [block["text"] for block in content if block.get("type") == "text"]
+        return _last_script(_without_notice(content))
+    texts = [block["text"] for block in content if block.get("type") == "text"]
     return "\n".join(said for text in texts if (said := _without_notice(text)))
+
+
+def _last_script(text: str) -> str:
+    """Messages of the user that follow each other are sent as one: the last that is a script is played."""
+    paragraphs = text.split("\n\n")
+    for number in range(len(paragraphs) - 1, 0, -1):
+        if parse_script(paragraphs[number]) or paragraphs[number].startswith("#"):
+            return "\n\n".join(paragraphs[number:])
+    return text
 
 
 def _without_notice(text: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from holdfast.core.errors import AttemptFailed
 from holdfast.core.parts import (
     LivePart,
     Reasoning,
@@ -322,3 +323,43 @@ async def test_sources_come_with_the_text(server: ProviderServer) -> None:
     async with model_at(server, "anthropic") as model:
         answer = await ask(model.adapter, request(model))
     assert answer.parts == (Text(text="Kelp."), Source(url="https://kelp.example/", title="Kelp"))
+
+
+OPENAI_LATE = (
+    '{"id":"r","choices":[{"delta":{"content":"Kelp."}}]}',
+    '{"id":"r","choices":[{"delta":{"content":" Yes."},"finish_reason":"stop"}]}',
+    '{"id":"r","choices":[{"delta":{"content":" And more."}}]}',
+    '{"id":"r","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}',
+    "[DONE]",
+)
+ANTHROPIC_LATE = (
+    '{"type":"message_start","message":{"id":"m","model":"c","usage":{"input_tokens":7,"output_tokens":1}}}',
+    '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+    '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Kelp. Yes."}}',
+    '{"type":"content_block_stop","index":0}',
+    '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}',
+    '{"type":"content_block_start","index":1,"content_block":{"type":"text","text":" And"}}',
+    '{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":" more."}}',
+    '{"type":"message_stop"}',
+)
+
+
+@pytest.mark.parametrize("family, events", [("compatible", OPENAI_LATE), ("anthropic", ANTHROPIC_LATE)])
+async def test_what_comes_after_the_end_is_not_part_of_the_answer(
+    server: ProviderServer, family: str, events: tuple[str, ...]
+) -> None:
+    server.queue(Reply(fault=Raw("".join(f"data: {event}\n\n" for event in events))))
+    async with model_at(server, family) as model:
+        answer = await ask(model.adapter, request(model))
+    assert answer.parts == (Text(text="Kelp. Yes."),)
+    assert (answer.usage.input, answer.usage.output) == (7, 3)
+
+
+async def test_an_answer_without_its_last_event_is_a_failed_attempt(server: ProviderServer) -> None:
+    events = ANTHROPIC_LATE[:5]
+    server.queue(Reply(fault=Raw("".join(f"data: {event}\n\n" for event in events))))
+    async with model_at(server, "anthropic") as model:
+        with pytest.raises(AttemptFailed) as failed:
+            await ask(model.adapter, request(model))
+    assert failed.value.failure.kind == "transport"
+    assert failed.value.failure.retryable

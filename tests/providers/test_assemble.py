@@ -9,18 +9,18 @@ from holdfast.core.ids import CallId, is_call_id
 from holdfast.core.parts import Reasoning, Text, ToolCall, ToolCallDelta
 from holdfast.core.usage import Usage
 from holdfast.providers.assemble import AnswerLimits, Assembler
+from holdfast.providers.input_repair import invalid_input
 from holdfast.providers.interface import (
     Event,
     Finished,
     ReasoningDelta,
     ReasoningEnd,
+    ReportedUsage,
     TextDelta,
     ToolCallEnd,
     ToolCallStart,
     ToolCallText,
-    UsageReport,
 )
-from holdfast.providers.repair import invalid_input
 from tests.providers.calling import ask, assistant, model_at, numbered_ids, request, results
 from tests.providers.histories import answered
 from tests.providers.replies import Call, Reply, Say, call, many_calls, same_id_twice, say
@@ -43,7 +43,7 @@ def test_deltas_of_one_kind_are_one_part() -> None:
         ReasoningEnd({"kind": "x"}),
         TextDelta("c"),
         TextDelta("d"),
-        UsageReport(Usage(input=3)),
+        ReportedUsage(Usage(input=3)),
         STOP,
     ).answer()
     assert answer.parts == (Reasoning(text="ab", provider_data={"kind": "x"}), Text(text="cd"))

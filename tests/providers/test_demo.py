@@ -10,13 +10,22 @@ import pytest
 
 from holdfast.core.errors import AttemptFailed
 from holdfast.core.parts import LivePart, Reasoning, Source, Text, ToolCall
-from holdfast.providers.assemble import Answer
-from holdfast.providers.complaints import FailureKind
+from holdfast.providers.assemble import ModelAnswer
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.demo import DemoAdapter
-from holdfast.providers.demo_script import VERBS, Calls, Fail, Mistake, Say, Wait, answers, parse_script
-from holdfast.providers.interface import PromptMessage, Purpose, Request, StopReason
-from holdfast.providers.repair import invalid_input
+from holdfast.providers.demo_script import (
+    VERBS,
+    Calls,
+    Mistake,
+    Say,
+    ScriptedFailure,
+    ScriptedWait,
+    answers,
+    parse_script,
+)
+from holdfast.providers.error_bodies import FailureKind
+from holdfast.providers.input_repair import invalid_input
+from holdfast.providers.interface import ModelRequest, PromptMessage, Purpose, StopReason
 from tests.providers.calling import ask, assistant, results, text_of, user
 from tests.providers.histories import answered
 
@@ -39,17 +48,17 @@ async def demo(
     purpose: Purpose = "turn",
     sleeper: Sleeper | None = None,
     live: list[LivePart] | None = None,
-) -> Answer:
+) -> ModelAnswer:
     adapter = DemoAdapter(sleep=(sleeper or Sleeper()).sleep)
-    asked = Request(model=MODEL, messages=messages, attempt=attempt, purpose=purpose)
+    asked = ModelRequest(model=MODEL, messages=messages, attempt=attempt, purpose=purpose)
     return await ask(adapter, asked, live=live)
 
 
-async def play(script: str, outputs: Sequence[str] = ()) -> list[Answer]:
+async def play(script: str, outputs: Sequence[str] = ()) -> list[ModelAnswer]:
     """The whole conversation, with these outputs for its calls."""
     history = [user(script)]
     given = list(outputs)
-    played: list[Answer] = []
+    played: list[ModelAnswer] = []
     while True:
         answer = await demo(*history)
         played.append(answer)
@@ -206,7 +215,7 @@ async def test_a_mistake_is_told_not_guessed_at(line: str) -> None:
 
 def test_steps_and_answers() -> None:
     steps = parse_script('say: a\ncall: t {"x": 1}\nwait: 2\nfail: server 3 times\nsay: b')
-    assert [type(step) for step in steps] == [Say, Calls, Wait, Fail, Say]
+    assert [type(step) for step in steps] == [Say, Calls, ScriptedWait, ScriptedFailure, Say]
     assert [len(answer) for answer in answers(steps)] == [2, 3]
 
 

@@ -9,7 +9,7 @@ from holdfast.core.shapes import Json
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.demo import DemoAdapter
 from holdfast.providers.demo_answers import fitting
-from holdfast.providers.interface import PromptMessage, Request, Tool
+from holdfast.providers.interface import ModelRequest, PromptMessage, ToolSpec
 from holdfast.tools.schema import Shape
 from tests.providers.calling import ask, text_of, user
 
@@ -85,10 +85,10 @@ def test_references_are_followed_and_come_to_an_end() -> None:
     assert Shape(TREE).complaints(fitting(TREE)) == ()
 
 
-def request(*messages: PromptMessage) -> Request:
+def request(*messages: PromptMessage) -> ModelRequest:
     schema: Json = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
-    tool = Tool(name="structured_output", description="", input_schema=schema)
-    return Request(model=MODEL, messages=messages, tools=(tool,))
+    tool = ToolSpec(name="structured_output", description="", input_schema=schema)
+    return ModelRequest(model=MODEL, messages=messages, tools=(tool,))
 
 
 async def test_an_agent_that_must_answer_with_a_shape_does() -> None:

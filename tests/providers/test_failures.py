@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from holdfast.providers.backoff import RETRY_RULE, retry_after_seconds
-from holdfast.providers.complaints import Complaint, classify, read_complaint
+from holdfast.providers.error_bodies import Complaint, classify, read_complaint
 from holdfast.providers.failures import Endpoint
 from holdfast.providers.redact import Redactor
 

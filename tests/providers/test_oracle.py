@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.core.parts import Reasoning, Text, ToolCall
-from holdfast.providers.assemble import Answer
+from holdfast.providers.assemble import ModelAnswer
 from tests.providers.calling import KEY, ask, model_at, request
 from tests.providers.replies import Call, Reply, Say, Think
 from tests.providers.server import ProviderServer
@@ -69,7 +69,7 @@ async def theirs(server: ProviderServer, family: str) -> dict[str, Any]:
     }
 
 
-def ours(answer: Answer) -> dict[str, Any]:
+def ours(answer: ModelAnswer) -> dict[str, Any]:
     calls = [part for part in answer.parts if isinstance(part, ToolCall)]
     usage = answer.usage
     return {

@@ -11,7 +11,7 @@ from holdfast.providers.configs import ModelConfig, ProviderConfig, read_key
 from holdfast.providers.demo import DemoAdapter
 from holdfast.providers.families import family_of
 from holdfast.providers.proxies import proxy_of
-from holdfast.providers.registry import Registry, Setup, complete
+from holdfast.providers.registry import ModelRegistry, Setup, complete
 from tests.providers.calling import ask, request, text_of
 from tests.providers.replies import say
 from tests.providers.server import ProviderServer
@@ -116,7 +116,26 @@ def test_a_provider_without_models_gets_the_first_of_its_kind() -> None:
     setup = complete([provider(name="mine", kind="deepseek", api_key="k-123456")], [], {})
     assert setup.default == "mine"
     assert setup.models["mine"].model.startswith("deepseek")
-    assert complete([provider(base_url="http://10.0.0.7/v1")], [], {}).models.keys() == {"demo"}
+
+
+async def test_a_provider_without_models_does_not_answer_as_the_demo_model() -> None:
+    setup = complete([provider(base_url="http://10.0.0.7/v1")], [], {})
+    assert setup.models == {}
+    assert not setup.is_demo
+    assert setup.without_models == ("here",)
+    async with ModelRegistry(setup, environ={}) as registry:
+        with pytest.raises(InvalidInput) as raised:
+            registry.require(None)
+        assert "holdfast model discover here" in raised.value.text
+
+
+def test_the_default_model_may_be_named() -> None:
+    models = [model(name="a"), model(name="default"), model(name="b")]
+    assert complete([provider()], models, {}).default == "default"
+    assert complete([provider()], models, {}, default="b").default == "b"
+    with pytest.raises(InvalidInput) as raised:
+        complete([provider()], models, {}, default="c")
+    assert "there is a, default, b" in raised.value.text
 
 
 def test_a_model_may_name_a_kind_without_a_provider() -> None:
@@ -127,7 +146,7 @@ def test_a_model_may_name_a_kind_without_a_provider() -> None:
 
 async def test_a_model_that_is_gone_is_replaced_by_the_default(server: ProviderServer) -> None:
     setup = complete([provider(base_url=server.base_url("compatible"), api_key="k-123456")], [model()], {})
-    async with Registry(setup, environ={}) as registry:
+    async with ModelRegistry(setup, environ={}) as registry:
         found = registry.resolve("deleted")
         assert found.instead
         assert found.config.name == "default"
@@ -141,7 +160,7 @@ async def test_a_model_that_is_gone_is_replaced_by_the_default(server: ProviderS
 
 
 async def test_no_model_at_all_is_a_clear_error() -> None:
-    async with Registry(Setup(providers={}, models={}, default=None), environ={}) as registry:
+    async with ModelRegistry(Setup(providers={}, models={}, default=None), environ={}) as registry:
         with pytest.raises(InvalidInput, match=r"\[models.default\]"):
             registry.resolve("gone")
 
@@ -149,7 +168,7 @@ async def test_no_model_at_all_is_a_clear_error() -> None:
 @pytest.mark.parametrize("which", ["model", "provider"])
 async def test_what_is_disabled_is_not_called(which: str) -> None:
     setup = complete([provider(enabled=which != "provider")], [model(enabled=which != "model")], {})
-    async with Registry(setup, environ={}) as registry:
+    async with ModelRegistry(setup, environ={}) as registry:
         with pytest.raises(AttemptFailed) as raised:
             registry.resolve(None)
         assert raised.value.failure.kind == "disabled"
@@ -164,7 +183,7 @@ async def test_what_is_disabled_is_not_called(which: str) -> None:
 )
 async def test_a_missing_key_says_where_it_should_be(written: str | None, place: str) -> None:
     setup = complete([provider(api_key=written)], [model()], {})
-    async with Registry(setup, environ={}) as registry:
+    async with ModelRegistry(setup, environ={}) as registry:
         with pytest.raises(AttemptFailed) as raised:
             registry.resolve(None)
     assert raised.value.failure.kind == "auth"
@@ -183,7 +202,7 @@ def test_keys_are_read_from_where_they_are_kept(tmp_path: Path) -> None:
 
 async def test_a_server_without_a_key_gets_none(server: ProviderServer) -> None:
     setup = complete([provider(base_url=server.base_url("compatible"), api_key="none")], [model()], {})
-    async with Registry(setup, environ={}) as registry:
+    async with ModelRegistry(setup, environ={}) as registry:
         found = registry.resolve(None)
         await ask(found.adapter, request(found))
     assert "authorization" not in server.log[0].headers
@@ -191,7 +210,7 @@ async def test_a_server_without_a_key_gets_none(server: ProviderServer) -> None:
 
 async def test_anthropic_with_a_version_too_many(server: ProviderServer) -> None:
     own = provider(kind="anthropic", base_url=server.url + "/anthropic/v1/", api_key="k-123456")
-    async with Registry(complete([own], [model()], {}), environ={}) as registry:
+    async with ModelRegistry(complete([own], [model()], {}), environ={}) as registry:
         found = registry.resolve(None)
         server.queue(say("Hi"))
         assert text_of(await ask(found.adapter, request(found))) == "Hi"
@@ -200,7 +219,7 @@ async def test_anthropic_with_a_version_too_many(server: ProviderServer) -> None
 
 async def test_new_configuration_counts_from_the_next_call(server: ProviderServer) -> None:
     first = complete([provider(base_url="http://127.0.0.1:9/v1", api_key="none")], [model()], {})
-    async with Registry(first, environ={}) as registry:
+    async with ModelRegistry(first, environ={}) as registry:
         registry.resolve(None)
         registry.replace(
             complete([provider(base_url=server.base_url("compatible"), api_key="none")], [model()], {})
@@ -211,7 +230,7 @@ async def test_new_configuration_counts_from_the_next_call(server: ProviderServe
 
 
 async def test_the_demo_model_needs_nothing() -> None:
-    async with Registry(complete([], [], {}), environ={}) as registry:
+    async with ModelRegistry(complete([], [], {}), environ={}) as registry:
         assert isinstance(registry.resolve(None).adapter, DemoAdapter)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.core.ids import CallId
 from holdfast.core.parts import ToolCall
-from holdfast.providers.repair import Invalid, Parsed, invalid_input, parse_input
+from holdfast.providers.input_repair import Invalid, Parsed, invalid_input, parse_input
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ async def test_a_credential_is_good_everywhere_until_it_is_revoked(postgres_url:
 
 async def test_a_provider_that_is_set_up_on_one_is_used_by_all(postgres_url: str, tmp_path: Path) -> None:
     async with ProviderServer(key="sk-shared") as provider, replicas(tmp_path, postgres_url) as three:
-        admin = three[0].admin
+        admin = await three[0].full_admin()
         made = await admin.put(
             "providers/local",
             {"kind": "openai", "base_url": provider.base_url("compatible"), "api_key": "sk-shared"},

@@ -1,6 +1,7 @@
 """Every test that asks for `stage` runs on SQLite; `stage_everywhere` on each engine."""
 
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,13 @@ from tests.worker.toolbox import Toolbox
 @pytest.fixture
 async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
     async with opened("sqlite", tmp_path, Toolbox()) as engine:
-        yield Stage(engine, tmp_path / "home")
+        with closing(Stage(engine, tmp_path / "home")) as stage:
+            yield stage
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.heavy)])
 async def stage_everywhere(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stage]:
     url = "sqlite" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
     async with opened(url, tmp_path, Toolbox()) as engine:
-        yield Stage(engine, tmp_path / "home")
+        with closing(Stage(engine, tmp_path / "home")) as stage:
+            yield stage

@@ -1,4 +1,4 @@
-"""Runs of workflows for tests: the engine with a keeper of runs beside its worker, real sandboxes, and a
+"""Runs of workflows for tests: the engine with a worker that also drives runs, real sandboxes, and a
 provider over HTTP that answers every agent with its prompt in brackets, unless a test says otherwise."""
 
 import asyncio
@@ -13,21 +13,24 @@ from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import ChatId, RandomIds, RunId
 from holdfast.core.runs import OVER, Run, RunCall, RunDetails
 from holdfast.core.shapes import Json
-from holdfast.scripts.runs.agents import Agents
-from holdfast.scripts.runs.conductor import Means
-from holdfast.scripts.runs.keeper import RunKeeper
+from holdfast.duties.worker import Worker
+from holdfast.scripts.reader import ScriptReader
+from holdfast.scripts.runs.agent_chats import AgentChats
 from holdfast.scripts.runs.library import Library
+from holdfast.scripts.runs.run_driver import RunResources
+from holdfast.scripts.runs.run_duty import RunDuty
+from holdfast.scripts.runs.run_start import RunRequest, Runs
+from holdfast.scripts.runs.sandboxes import Sandboxes
 from holdfast.scripts.runs.settings import RunSettings
-from holdfast.scripts.runs.stages import Sandboxes
-from holdfast.scripts.runs.starting import Runs, Wanted
-from holdfast.scripts.runs.tool import workflow_tool
+from holdfast.scripts.runs.tool import workflow_tools
 from holdfast.store import journals
+from holdfast.tools.agent_names import AgentNames
 from holdfast.tools.agents import agent_tools
 from holdfast.tools.contract import ToolError
-from holdfast.tools.family import AgentLimits, Family, Isolation
-from holdfast.tools.registry import Registry
+from holdfast.tools.family import AgentFamily, AgentLimits, Isolation
+from holdfast.tools.registry import ToolRegistry
+from holdfast.worker.chat_duty import ChatDuty
 from holdfast.worker.settings import WorkerSettings
-from holdfast.worker.worker import Worker
 from tests.providers.answering import Asked
 from tests.providers.replies import Reply, say
 from tests.worker.engine import OWNER, PATIENCE_SECONDS, SETTINGS, Engine
@@ -61,13 +64,13 @@ class Stage:
         self.spares = False
         self.isolation: Isolation | None = None
         self.home = home
-        self.library = Library(None, home)
+        self.reader = ScriptReader()
+        self.library = Library(None, home, self.reader)
         self.answers: Answers = lambda prompt, asked: None
         engine.server.answer = self._answer
         self._ids = RandomIds()
         self.runs = Runs(
             store=engine.store,
-            publish=engine.bus.publish,
             clock=engine.clock,
             ids=self._ids,
             library=self.library,
@@ -75,12 +78,13 @@ class Stage:
         )
         self.family = self._family()
         ours = {tool.name: tool for tool in (*engine.tools, *agent_tools(self.family))}
-        self.tools = Registry((*ours.values(), workflow_tool(self.runs, self.family)))
+        self.tools = ToolRegistry((*ours.values(), *workflow_tools(self.runs, self.family)))
 
-    def _family(self) -> Family:
+    def _family(self) -> AgentFamily:
         engine = self.engine
-        return Family(
+        return AgentFamily(
             store=engine.store,
+            agents=AgentNames(engine.store, None),
             bus=engine.bus,
             clock=engine.clock,
             ids=self._ids,
@@ -98,31 +102,34 @@ class Stage:
         if name not in self.engine.providers.setup.models:
             raise ToolError(f"There is no model {name}.")
 
+    def close(self) -> None:
+        self.reader.close()
+
     # The server
 
     def work(self, settings: WorkerSettings = SETTINGS, **more: Any) -> Worker:
-        """A worker with a keeper beside it, as a server process has."""
-        return self.engine.start(settings, tools=self.tools, beside=self.keeper(), **more)
+        """A worker for chats and runs, as a server process has."""
+        return self.engine.start(settings, tools=self.tools, beside=self.beside(), **more)
 
-    def keeper(self) -> RunKeeper:
+    def beside(self) -> Callable[[ChatDuty], Sequence[RunDuty]]:
+        """What the worker does beside its chats."""
         engine = self.engine
-        means = Means(
+        resources = RunResources(
             store=engine.store,
-            publish=engine.bus.publish,
             clock=engine.clock,
             ids=self._ids,
-            agents=Agents(self._family()),
+            agent_chats=AgentChats(self._family()),
             library=self.library,
             sandboxes=Sandboxes(spares=self.spares),
             settings=lambda: self.settings,
         )
-        return RunKeeper(engine.bus, means, self.runs)
+        return lambda chats: (RunDuty(resources, self.runs, chats),)
 
     # What people do
 
     async def start(self, script: str, **more: Any) -> Run:
         language = "python" if script.startswith("meta") else "javascript"
-        return await self.runs.start(Wanted(owner_id=OWNER, script=script, language=language, **more))
+        return await self.runs.start(RunRequest(owner_id=OWNER, script=script, language=language, **more))
 
     async def ran(self, script: str, **more: Any) -> RunDetails:
         """Started, and seen to its end."""

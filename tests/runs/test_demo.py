@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.scripts.runs.starting import Wanted
+from holdfast.scripts.runs.run_start import RunRequest
 from tests.runs.stage import Stage, texts
 from tests.scripts.test_catalogue import ARGS, NAMES
 from tests.worker.engine import OWNER
@@ -12,7 +12,7 @@ from tests.worker.engine import OWNER
 @pytest.mark.parametrize("name", NAMES)
 async def test_the_catalogue_runs_on_the_demo_model(stage: Stage, name: str) -> None:
     stage.work()
-    run = await stage.runs.start(Wanted(owner_id=OWNER, name=name, args=ARGS[name], model="demo"))
+    run = await stage.runs.start(RunRequest(owner_id=OWNER, name=name, args=ARGS[name], model="demo"))
     ran = await stage.over(run.id)
     assert ran.run.status == "succeeded", (ran.run.error, texts(ran))
     assert ran.run.result

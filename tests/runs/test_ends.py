@@ -12,7 +12,7 @@ from holdfast.core.runs import AgentTerms
 from holdfast.core.usage import Usage
 from holdfast.scripts.engines.messages import AgentCall, AgentOptions
 from holdfast.scripts.journal import Ended
-from holdfast.scripts.runs.ends import Over, Remind, Wait, meaning
+from holdfast.scripts.runs.ends import CallFinished, KeepWaiting, Remind, meaning
 from holdfast.store.agent_ends import AgentEnd, Answered
 from holdfast.worker.terms import Terms
 
@@ -58,7 +58,7 @@ def misfits(count: int, last: Outcome = "failed") -> list[Answered]:
 )
 def test_what_an_end_is_worth(end: AgentEnd, value: str | None, outcome: Any) -> None:
     found = meaning(a_call(label="L"), end, ())
-    assert isinstance(found, Over)
+    assert isinstance(found, CallFinished)
     assert found.ended == Ended(outcome=outcome, value=value)
     assert (found.remark is None) == (end.outcome == "finished" and end.notice is None)
 
@@ -66,12 +66,12 @@ def test_what_an_end_is_worth(end: AgentEnd, value: str | None, outcome: Any) ->
 @pytest.mark.parametrize("more", [{"busy_below": (CHAT,)}, {"goes_on": True}])
 @pytest.mark.parametrize("options", [{}, {"schema": {}}])
 def test_an_agent_that_goes_on_is_waited_for(more: dict[str, Any], options: dict[str, Any]) -> None:
-    assert meaning(a_call(**options), an_end(**more), ()) == Wait()
+    assert meaning(a_call(**options), an_end(**more), ()) == KeepWaiting()
 
 
 def test_a_good_answer_counts_whatever_came_before() -> None:
     found = meaning(a_call(schema={}), an_end(), misfits(3, "succeeded"))
-    assert isinstance(found, Over)
+    assert isinstance(found, CallFinished)
     assert found.ended == Ended(outcome="succeeded", value={"n": 1})
 
 
@@ -85,7 +85,7 @@ def test_without_a_good_answer(answers: int, asked: int, said: str | None) -> No
     if said is None:
         assert found == Remind()
     else:
-        assert isinstance(found, Over)
+        assert isinstance(found, CallFinished)
         assert found.ended.error is not None
         assert said in found.ended.error.message
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.tools.registry import Registry
+from holdfast.tools.registry import ToolRegistry
 from tests.providers.replies import call
 from tests.runs.stage import Stage, js, texts, texts_of
 from tests.worker.workshop import Workshop
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.heavy
 def workshop(stage: Stage, tmp_path: Path) -> Workshop:
     workshop = Workshop(stage.engine, tmp_path)
     stage.isolation = workshop.isolation
-    stage.tools = Registry([*stage.tools, workshop.touch])
+    stage.tools = ToolRegistry([*stage.tools, workshop.touch])
     return workshop
 
 

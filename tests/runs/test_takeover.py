@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.core.events import RunHint
-from holdfast.scripts.runs.stages import Sandboxes
+from holdfast.scripts.runs.sandboxes import Sandboxes
 from holdfast.store import journals
 from holdfast.store import runs as run_queries
 from holdfast.store.journals import Entries, LeaseLost

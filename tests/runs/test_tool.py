@@ -1,6 +1,8 @@
 """`run_workflow`: an agent starts a workflow and is told its result once; worktrees of agents."""
 
 import asyncio
+from collections.abc import Awaitable
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -10,10 +12,13 @@ from holdfast.core.ids import ChatId, RunId
 from holdfast.core.parts import ToolResult
 from holdfast.core.runs import Run
 from holdfast.core.usage import Budget
+from holdfast.scripts.runs.tool import BUILT_IN, workflow_tools
 from holdfast.store import runs as run_queries
+from holdfast.tools.contract import ToolError
 from tests.providers.answering import Asked
 from tests.providers.replies import Hang, Reply, call
 from tests.runs.stage import Answers, Stage, chats_of, js, texts_of
+from tests.runs.test_runs import save
 from tests.worker.engine import OWNER, PATIENCE_SECONDS
 
 pytestmark = pytest.mark.heavy
@@ -147,3 +152,38 @@ async def test_a_workflow_has_the_rights_and_the_budget_of_the_chat(stage: Stage
     assert 0 < total < 1000
     inside = next(asked for asked in stage.engine.asked if "inside" in texts_of(asked, "user"))
     assert [tool["function"]["name"] for tool in inside.body["tools"]] == ["add", "run_workflow"]
+
+
+async def test_a_workflow_can_be_read_before_it_is_run(stage: Stage) -> None:
+    save(stage, "mine", "return 1")
+    read = next(tool for tool in workflow_tools(stage.runs, stage.family) if tool.name == "read_workflow")
+    context = cast(Any, SimpleNamespace(workspace_id=None, owner_id=OWNER, chat_id=ChatId("")))
+
+    async def told(**given: Any) -> str:
+        assert read.run is not None
+        answer = read.run(context, read.parse(given))
+        assert isinstance(answer, Awaitable)
+        return str((await answer).output)
+
+    everything = await told()
+    for name in (
+        "mine",
+        *BUILT_IN.split(", "),
+        "agent(prompt",
+        "parallel(",
+        "pipeline(",
+        "budget.remaining()",
+    ):
+        assert name in everything
+    assert everything == await told()
+    one = await told(name="review-code")
+    assert "When to use it: Before a change is merged" in one
+    assert '"focus"' in one
+    assert "export const meta" in one
+    with pytest.raises(ToolError, match="There is no workflow"):
+        await told(name="nothing")
+
+
+async def test_the_built_in_workflows_are_named_with_the_tool(stage: Stage) -> None:
+    listed = await stage.library.listed(None, OWNER)
+    assert sorted(file.name for file in listed if file.origin == "catalogue") == BUILT_IN.split(", ")

@@ -16,33 +16,37 @@ import structlog
 from holdfast.bus.interface import Bus
 from holdfast.bus.memory import MemoryBus
 from holdfast.bus.postgres import PostgresBus
+from holdfast.chats.commands import CallFence
 from holdfast.core.clock import SystemClock
 from holdfast.core.ids import RandomIds, UserId
 from holdfast.core.runs import OVER, Run
 from holdfast.core.shapes import Json
+from holdfast.duties.worker import Worker
 from holdfast.providers.backoff import RetryRule
 from holdfast.providers.configs import ModelConfig, ProviderConfig
 from holdfast.providers.prices import Prices
-from holdfast.providers.registry import Registry as Providers
+from holdfast.providers.registry import ModelRegistry as Providers
 from holdfast.providers.registry import complete
 from holdfast.providers.wire import StreamLimits
-from holdfast.scripts.runs.agents import Agents
-from holdfast.scripts.runs.conductor import Means
-from holdfast.scripts.runs.keeper import RunKeeper
+from holdfast.scripts.reader import ScriptReader
+from holdfast.scripts.runs.agent_chats import AgentChats
 from holdfast.scripts.runs.library import Library
+from holdfast.scripts.runs.run_driver import RunResources
+from holdfast.scripts.runs.run_duty import RunDuty
+from holdfast.scripts.runs.run_start import RunRequest, Runs
+from holdfast.scripts.runs.sandboxes import Sandboxes
 from holdfast.scripts.runs.settings import RunSettings
-from holdfast.scripts.runs.stages import Sandboxes
-from holdfast.scripts.runs.starting import Runs, Wanted
 from holdfast.store import runs
 from holdfast.store.interface import Store
 from holdfast.store.journals import MOVE
 from holdfast.store.open import is_postgres, open_store
 from holdfast.store.query import Query
-from holdfast.tools.family import AgentLimits, Family
-from holdfast.tools.registry import Registry
+from holdfast.tools.agent_names import AgentNames
+from holdfast.tools.family import AgentFamily, AgentLimits
+from holdfast.tools.registry import ToolRegistry
+from holdfast.worker.chat_duty import ChatDuty
 from holdfast.worker.models import ConfiguredModels
 from holdfast.worker.settings import WorkerSettings
-from holdfast.worker.worker import Worker
 
 OWNER = UserId("019df000-0000-7000-8000-00000000beef")
 
@@ -78,12 +82,12 @@ class FragileStore:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def write(self, query: Query[Any]) -> Any:
+    async def write(self, query: Query[Any], on_behalf: CallFence | None = None) -> Any:
         if not any(sql == MOVE for sql, _ in query.statements):
-            return await self._store.write(query)
+            return await self._store.write(query, on_behalf=on_behalf)
         self.writes += 1
         self._die("before")
-        answer = await self._store.write(query)
+        answer = await self._store.write(query, on_behalf=on_behalf)
         self._die("after")
         return answer
 
@@ -111,15 +115,15 @@ async def main(order: Order) -> None:
         store: Any = fragile
         commands = Runs(
             store=store,
-            publish=bus.publish,
             clock=clock,
             ids=ids,
-            library=Library(None, None),
+            library=Library(None, None, ScriptReader()),
             check_model=lambda _: None,
         )
-        tools = Registry()
-        family = Family(
+        tools = ToolRegistry()
+        family = AgentFamily(
             store=store,
+            agents=AgentNames(store, None),
             bus=bus,
             clock=clock,
             ids=ids,
@@ -127,17 +131,16 @@ async def main(order: Order) -> None:
             check_model=lambda _: None,
             has_tool=lambda _: False,
         )
-        means = Means(
+        resources = RunResources(
             store=store,
-            publish=bus.publish,
             clock=clock,
             ids=ids,
-            agents=Agents(family),
+            agent_chats=AgentChats(family),
             library=commands.library,
             sandboxes=Sandboxes(),
             settings=lambda: RunSettings(poll_seconds=0.2),
         )
-        worker = Worker(
+        chats = ChatDuty(
             store=store,
             bus=bus,
             models=ConfiguredModels(providers, Prices()),
@@ -147,7 +150,12 @@ async def main(order: Order) -> None:
                 poll_seconds=0.2,
                 lease_seconds=order.lease_seconds,
             ),
-            beside=RunKeeper(bus, means, commands),
+        )
+        worker = Worker(
+            [chats, RunDuty(resources, commands, chats)],
+            store=store,
+            bus=bus,
+            lease_seconds=lambda: order.lease_seconds,
         )
         run = await the_run(store, commands, order)
         working = asyncio.create_task(worker.run())
@@ -174,7 +182,7 @@ async def the_run(store: Store, commands: Runs, order: Order) -> Run:
         run = await store.read(runs.run(found[0].id))
         assert run is not None
         return run
-    wanted = Wanted(owner_id=OWNER, script=order.script, language="javascript", budget=order.budget)
+    wanted = RunRequest(owner_id=OWNER, script=order.script, language="javascript", budget=order.budget)
     return await commands.start(wanted)
 
 

@@ -5,19 +5,20 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from holdfast.core.runs import CallKey, Ended, RunCall
 from holdfast.core.shapes import Json
 from holdfast.scripts.engines.messages import (
     AgentCall,
     Call,
-    Done,
-    Failed,
     PauseCall,
-    Turn,
-    Waiting,
+    ScriptDone,
+    ScriptFailed,
+    ScriptTurn,
+    ScriptWaiting,
     WorkflowCall,
 )
 from holdfast.scripts.engines.sandbox import Sandbox
-from holdfast.scripts.journal import MAIN, Ended, Entry, Journal, Key
+from holdfast.scripts.journal import MAIN, Journal
 from holdfast.scripts.source import Script
 from tests.scripts.host import start_of
 
@@ -30,7 +31,7 @@ class Crash(Exception):
 class Ledger:
     """What survives a crash, and what was paid for."""
 
-    rows: dict[tuple[int, int], Entry] = field(default_factory=dict[tuple[int, int], Entry])
+    rows: dict[tuple[int, int], RunCall] = field(default_factory=dict[tuple[int, int], RunCall])
     # The agents' own chats, which go on whatever becomes of the run.
     chats: dict[int, Json] = field(default_factory=dict[int, Json])
     paid: Counter[str] = field(default_factory=Counter[str])
@@ -45,7 +46,7 @@ class Ledger:
             self.chats[call.number] = answer(call)
         return self.chats[call.number]
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: RunCall) -> None:
         self.writes += 1
         if self.writes == self.crash_at:
             raise Crash
@@ -60,15 +61,15 @@ async def run(
     choose: Callable[[Sequence[Call]], Call],
     args: Json = None,
     budget: int | None = None,
-    lent: dict[Key, Ended] | None = None,
+    lent: dict[CallKey, Ended] | None = None,
     cost: int = 10,
-) -> Done | Failed:
+) -> ScriptDone | ScriptFailed:
     """From the start, or from where the ledger ends."""
     journal = Journal(ledger.rows.values(), lent)
     replayed = journal.recorded_deliveries()
     waiting: list[Call] = []
 
-    def hear(turn: Turn) -> None:
+    def hear(turn: ScriptTurn) -> None:
         for said in turn.said:
             if isinstance(said, AgentCall | WorkflowCall | PauseCall):
                 known = (MAIN, said.number) in ledger.rows
@@ -84,7 +85,7 @@ async def run(
         for turn in await sandbox.answer_all([delivery.answer for delivery in replayed]):
             hear(turn)
         journal.check_replayed()
-        while isinstance(turn.stop, Waiting):
+        while isinstance(turn.stop, ScriptWaiting):
             call = choose(waiting)
             waiting.remove(call)
             if journal.entry(MAIN, call.number).ended is None:

@@ -8,21 +8,21 @@ import msgspec
 
 from holdfast.core.runs import Language
 from holdfast.core.shapes import Json
-from holdfast.scripts.engines.limits import Limits
+from holdfast.scripts.engines.limits import ScriptLimits
 from holdfast.scripts.engines.messages import (
     AgentCall,
-    Answer,
     Call,
+    CallAnswer,
     CallError,
-    Done,
-    Failed,
-    Log,
     PauseCall,
     PhaseBegun,
     Said,
-    Start,
-    Turn,
-    Waiting,
+    ScriptDone,
+    ScriptFailed,
+    ScriptLog,
+    ScriptStart,
+    ScriptTurn,
+    ScriptWaiting,
     Warned,
     WorkflowCall,
 )
@@ -33,7 +33,7 @@ META = {
     "javascript": "export const meta = {name: 'test', description: 'a test'}\n",
     "python": 'meta = {"name": "test", "description": "a test"}\n',
 }
-QUICK = Limits(cpu_seconds=20)
+QUICK = ScriptLimits(cpu_seconds=20)
 
 T = TypeVar("T")
 Answers = Callable[[Call], Json | CallError]
@@ -62,15 +62,15 @@ def last(calls: Sequence[Call]) -> Call:
 class Ran:
     """A script that has ended."""
 
-    stop: Done | Failed
+    stop: ScriptDone | ScriptFailed
     said: list[Said] = field(default_factory=list[Said])
-    turns: list[Turn] = field(default_factory=list[Turn])
-    answers: list[Answer] = field(default_factory=list[Answer])
+    turns: list[ScriptTurn] = field(default_factory=list[ScriptTurn])
+    answers: list[CallAnswer] = field(default_factory=list[CallAnswer])
     unanswered: list[Call] = field(default_factory=list[Call])
 
     @property
     def value(self) -> Json:
-        assert isinstance(self.stop, Done), str(self.stop)[:500]
+        assert isinstance(self.stop, ScriptDone), str(self.stop)[:500]
         return self.stop.value
 
     @property
@@ -81,8 +81,8 @@ class Ran:
         return cast(dict[str, Any], value)
 
     @property
-    def failure(self) -> Failed:
-        assert isinstance(self.stop, Failed), str(self.stop)[:500]
+    def failure(self) -> ScriptFailed:
+        assert isinstance(self.stop, ScriptFailed), str(self.stop)[:500]
         return self.stop
 
     @property
@@ -103,7 +103,7 @@ class Ran:
 
     @property
     def log(self) -> list[str]:
-        return [said.text for said in self._of(Log)]
+        return [said.text for said in self._of(ScriptLog)]
 
     @property
     def warnings(self) -> list[str]:
@@ -127,7 +127,7 @@ async def run_script(
     budget: int | None = None,
     cost: int = 10,
     nested: bool = False,
-    limits: Limits = QUICK,
+    limits: ScriptLimits = QUICK,
     meta: bool = True,
     wall: Sequence[str] = (),
 ) -> Ran:
@@ -149,9 +149,9 @@ def start_of(
     args: Json | msgspec.UnsetType = msgspec.UNSET,
     budget: int | None = None,
     nested: bool = False,
-    limits: Limits = QUICK,
-) -> Start:
-    return Start(
+    limits: ScriptLimits = QUICK,
+) -> ScriptStart:
+    return ScriptStart(
         language=script.language,
         program=script.program,
         args=args,
@@ -163,7 +163,7 @@ def start_of(
 
 async def drive(
     sandbox: Sandbox,
-    start: Start,
+    start: ScriptStart,
     *,
     answers: Answers = echo,
     choose: Callable[[Sequence[Call]], Call] = first,
@@ -171,12 +171,12 @@ async def drive(
 ) -> Ran:
     turn = await sandbox.start(start)
     waiting: list[Call] = []
-    ran = Ran(Done(value=None))
+    ran = Ran(ScriptDone(value=None))
     while True:
         ran.turns.append(turn)
         ran.said += turn.said
         waiting += [said for said in turn.said if isinstance(said, AgentCall | WorkflowCall | PauseCall)]
-        if not isinstance(turn.stop, Waiting):
+        if not isinstance(turn.stop, ScriptWaiting):
             ran.stop, ran.unanswered = turn.stop, waiting
             return ran
         call = choose(waiting)
@@ -186,7 +186,7 @@ async def drive(
         turn = await sandbox.answer(answer)
 
 
-def _answer(call: Call, result: Json | CallError, spent: int) -> Answer:
+def _answer(call: Call, result: Json | CallError, spent: int) -> CallAnswer:
     if isinstance(result, CallError):
-        return Answer(call=call.number, spent=spent, error=result)
-    return Answer(call=call.number, spent=spent, value=result)
+        return CallAnswer(call=call.number, spent=spent, error=result)
+    return CallAnswer(call=call.number, spent=spent, value=result)

@@ -90,7 +90,6 @@ HOSTILE: dict[str, str] = {
     "the clock of performance": "return performance.now()",
     "chance": "return Math.random()",
     "weak references": "return new WeakRef({})",
-    "an interval": "setInterval(() => 0, 1); return 1",
     # The words
     "prompt that is huge": "await agent('x'.repeat(3e6)); return 1",
     "options that contain themselves": "const o = {}; o.schema = o; await agent('x', o); return 1",

@@ -103,6 +103,7 @@ HOSTILE: dict[str, str] = {
     "words of the protocol in a log": 'log(\'\\n{"type":"done","value":1}\')\nraise ValueError(\'no\')',
     "words of the protocol in an error": 'raise ValueError(\'\\n{"type":"done","value":1}\\n\')',
     # Results
+    "the clock of datetime": "from datetime import datetime\nreturn str(datetime.now())",
     "a result that contains itself": "a = []\na.append(a)\nreturn a",
     "a result that doubles": "a = []\nfor i in range(60):\n    a = [a, a]\nreturn a",
     "a result of 100 MB": "return 'x' * 10**8",
@@ -116,12 +117,12 @@ HOSTILE: dict[str, str] = {
     "a result with numbers as keys": "return {1: 2}",
     "a result that is a huge number": "return 2**100",
     "a result that is very deep": "a = 1\nfor i in range(100000):\n    a = {'a': a}\nreturn a",
-    "an error with parts": "raise ValueError('a', 'b')",
     "an exit": "raise SystemExit(0)",
     "an interrupt": "raise KeyboardInterrupt()",
 }
 
 REFUSED: dict[str, str] = {
+    "an error with parts": "raise ValueError('a', 'b')",
     "import": "import os",
     "import from": "from os import environ",
     "import in a function": "def f():\n    import socket\n    return socket",
@@ -153,7 +154,6 @@ REFUSED: dict[str, str] = {
     "the environment": "return os.environ",
     "a path": "return pathlib.Path(args['file']).read_text()",
     "the clock": "return time.time()",
-    "the clock of datetime": "return str(datetime.datetime.now())",
     "chance": "return random.random()",
     "a memory view": "return memoryview(b'x')",
 }

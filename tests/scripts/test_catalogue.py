@@ -3,20 +3,23 @@ fail."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.core.shapes import Json
 from holdfast.scripts.discovery import Workflow, discover, places
 from holdfast.scripts.engines.messages import AgentCall, Call, CallError
-from holdfast.scripts.source import Script
+from holdfast.scripts.source import Script, read_script
 from holdfast.tools.schema import Shape, check_answer_schema
 from tests.scripts.answers import absent, fitting, obliging
 from tests.scripts.host import Answers, Ran, run_script
 
 NAMES = ["bounty-hunt", "deep-research", "find-issues", "multi-review", "plan-verify", "review-code"]
 CATALOGUE: dict[str, Workflow] = {
-    workflow.name: workflow for workflow in discover(places(None, None)) if workflow.origin == "catalogue"
+    workflow.name: workflow
+    for workflow in discover(places(None, None), read_script)
+    if workflow.origin == "catalogue"
 }
 ARGS: dict[str, dict[str, Json]] = {
     "bounty-hunt": {"path": "src", "hunters": 2},
@@ -169,3 +172,160 @@ async def test_bounty_hunt_proves_in_worktrees_and_keeps_a_reserve() -> None:
     assert proofs
     assert {call.options.isolation for call in proofs} == {"worktree"}
     assert ran.members["bugs"]
+
+
+# --- answers that are good, bad and missing ---
+
+
+def bug(number: int) -> dict[str, Json]:
+    return {"title": f"bug {number}", "file": "f", "how": "h"}
+
+
+@pytest.mark.heavy
+async def test_bounty_hunt_keeps_what_was_proved_when_the_budget_ends() -> None:
+    proofs = iter([{"proved": True, "test": "t"}, {"proved": False}])
+    spent = CallError(kind="budget", message="the budget is spent")
+
+    def answers(call: Call) -> Json | CallError:
+        assert isinstance(call, AgentCall)
+        if call.options.label == "map":
+            return {"parts": ["a"]}
+        if call.phase == "Hunt":
+            return {"bugs": [bug(1), bug(2), bug(3)]}
+        return next(proofs, spent)
+
+    ran = await run_builtin("bounty-hunt", answers)
+    assert [one["title"] for one in ran.members["bugs"]] == ["bug 1"]
+    assert [one["why"] for one in ran.members["unproved"]] == ["its test passes", "the budget is spent"]
+    assert ran.members["why"] is None
+
+
+@pytest.mark.heavy
+async def test_bounty_hunt_says_why_it_found_nothing_outside_git() -> None:
+    def answers(call: Call) -> Json | CallError:
+        assert isinstance(call, AgentCall)
+        if call.phase == "Prove":
+            return CallError(kind="failed", message="agent(): the workspace is not a git repository")
+        return {"parts": ["a"]} if call.options.label == "map" else {"bugs": [bug(1)]}
+
+    ran = await run_builtin("bounty-hunt", answers)
+    assert ran.members["bugs"] == []
+    assert "not a git repository" in ran.members["why"]
+    assert any("not a git repository" in line for line in ran.log)
+
+
+@pytest.mark.heavy
+async def test_bounty_hunt_says_when_nobody_claimed_anything() -> None:
+    ran = await run_builtin("bounty-hunt", lambda call: {"parts": ["a"]} if call.number == 1 else None)
+    assert ran.members["why"] == "no hunter claimed a bug"
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("what", ["sources", "claims", "verdict"])
+async def test_deep_research_writes_no_report_from_no_claims(what: str) -> None:
+    def answers(call: Call) -> Json | CallError:
+        assert isinstance(call, AgentCall)
+        schema = call.options.schema
+        assert schema is not None, "a report was asked for"
+        if what in str(schema.get("properties")):
+            return {"verdict": "refuted", "reason": "r"} if what == "verdict" else {what: []}
+        return fitting(schema, call.prompt)
+
+    ran = await run_builtin("deep-research", answers)
+    assert "there is no report" in ran.failure.message
+
+
+@pytest.mark.heavy
+async def test_plan_verify_survives_a_failed_step_and_repairs() -> None:
+    met = iter([False, True])
+
+    def answers(call: Call) -> Json | CallError:
+        assert isinstance(call, AgentCall)
+        match call.options.label:
+            case "plan" | "revise":
+                return {"steps": ["one", "two", "three"], "criteria": ["it works"]}
+            case "2. two":
+                return None
+            case "it works":
+                return {"met": next(met), "evidence": "seen"}
+            case _:
+                return "done"
+
+    ran = await run_builtin("plan-verify", answers)
+    assert ran.members["done"] is True
+    assert ran.members["failed_steps"] == ["two"]
+    labels = [call.options.label for call in ran.agents]
+    assert labels.count("2. two") == 2
+    assert labels.count("it works") == 2
+    assert labels.count("repair") == 1
+
+
+@pytest.mark.heavy
+async def test_plan_verify_gives_up_when_two_steps_fail() -> None:
+    def answers(call: Call) -> Json | CallError:
+        assert isinstance(call, AgentCall)
+        if call.options.label in ("plan", "revise"):
+            return {"steps": ["one", "two", "three"], "criteria": ["c"]}
+        return None
+
+    ran = await run_builtin("plan-verify", answers)
+    assert ran.failure.message.endswith("two steps did not end well: one; two")
+
+
+@pytest.mark.heavy
+async def test_multi_review_merges_equal_findings_and_counts_a_majority_of_three() -> None:
+    claims = {
+        "a sceptic": ["It leaks!", "Slow"],
+        "a pragmatist": ["it leaks", "Takes long"],
+        "a newcomer": ["Odd"],
+    }
+
+    def answers(call: Call) -> Json | CallError:
+        assert isinstance(call, AgentCall)
+        label = call.options.label or ""
+        if label in claims:
+            return {"findings": [{"claim": claim, "reason": "r"} for claim in claims[label]]}
+        if label == "merge":
+            return {"groups": [[1, 2], [7]]}
+        if label == "conclusion":
+            return "the end"
+        return {"agree": "Odd" not in label, "reason": "r"}
+
+    ran = await run_builtin("multi-review", answers)
+    found = [(one["claim"], one["agree"], one["of"]) for one in ran.members["findings"]]
+    assert found == [("Slow", 3, 3), ("It leaks!", 3, 3)]
+    assert ran.members["dropped"] == 1
+    votes = [call.options.label for call in ran.agents if ": " in (call.options.label or "")]
+    assert len(votes) == 1 + 1 + 2
+
+
+@pytest.mark.heavy
+async def test_multi_review_without_reviewers_reviews_nothing() -> None:
+    ran = await run_builtin("multi-review", absent)
+    assert "no reviewer answered" in ran.failure.message
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", NAMES)
+async def test_each_bears_answers_that_say_nothing(name: str) -> None:
+    """Empty lists, empty texts, no to everything: it ends, or says itself what is missing."""
+
+    def answers(call: Call) -> Json | CallError:
+        assert isinstance(call, AgentCall)
+        return _least(call.options.schema) if call.options.schema else ""
+
+    ran = await run_builtin(name, answers)
+    if hasattr(ran.stop, "message"):
+        assert "undefined" not in ran.failure.message
+        assert "NoneType" not in ran.failure.message
+
+
+def _least(schema: Any) -> Any:
+    """The least that fits: what a model answers that found nothing."""
+    if "enum" in schema:
+        return schema["enum"][-1]
+    if "properties" in schema:
+        return {key: _least(value) for key, value in schema["properties"].items()}
+    if "items" in schema:
+        return [_least(schema["items"])] if schema.get("minItems") else []
+    return {"boolean": False, "integer": 0, "number": 0}.get(schema.get("type"), "")

@@ -11,15 +11,15 @@ import pytest
 
 from holdfast.core.errors import BadScript
 from holdfast.core.runs import Language
-from holdfast.scripts.engines.limits import Limits
-from holdfast.scripts.engines.messages import Failed
+from holdfast.scripts.engines.limits import ScriptLimits
+from holdfast.scripts.engines.messages import ScriptDone, ScriptFailed
 from holdfast.scripts.engines.sandbox import Sandbox
 from holdfast.scripts.source import read_script
 from tests.scripts import hostile_js, hostile_py
 from tests.scripts.host import META, drive, start_of
 
 SECRET = "what a script must never see"
-LIMITS = Limits(cpu_seconds=1, memory_mib=48, workflows=50)
+LIMITS = ScriptLimits(cpu_seconds=1, memory_mib=48, workflows=50)
 SCRIPTS: list[tuple[Language, str]] = [
     *(("javascript", name) for name in hostile_js.HOSTILE),
     *(("python", name) for name in hostile_py.HOSTILE),
@@ -73,6 +73,35 @@ def _runs_in(pid: int, group: int) -> bool:
     return int(pgrp) == group and state != "Z"
 
 
+# A label that is no text is ignored; a set is a list, bytes are their numbers, without a word.
+IGNORED = (
+    "options that are made when read",
+    "a result that is a set",
+    "a result that is bytes",
+    "a poisoned prototype",
+)
+# What is no JSON is made JSON, with a warning, and leads nowhere.
+MADE_JSON = (
+    *IGNORED,
+    "options that contain themselves",
+    "options with a promise",
+    "a result that contains itself",
+    "a result that is NaN",
+    "a result that is infinite",
+    "a result that is a date",
+    "a result that is a map",
+    "a result that is a big integer",
+    "a result that is a symbol",
+    "a result that is a function",
+    "a result that is a class",
+    "a result that is complex",
+    "a result with numbers as keys",
+    "a result that is a huge number",
+    "a result that is very deep",
+    "type with three arguments",
+)
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("language, name", SCRIPTS, ids=[f"{language}-{name}" for language, name in SCRIPTS])
 async def test_a_hostile_script_fails_and_touches_nothing(
@@ -85,9 +114,13 @@ async def test_a_hostile_script_fails_and_touches_nothing(
         start = start_of(script, args={"file": str(file), "port": port}, limits=LIMITS)
         async with await Sandbox.open(language) as sandbox:
             ran = await drive(sandbox, start)
-    assert isinstance(ran.stop, Failed), f"it got what it wanted: {str(ran.stop)[:200]}"
-    assert 3 < len(ran.stop.message) < 5000
-    assert SECRET not in str(ran.said) + ran.stop.message
+    if name in MADE_JSON:
+        assert isinstance(ran.stop, ScriptDone)
+        assert any("Not everything is JSON" in warning for warning in ran.warnings) or name in IGNORED
+    else:
+        assert isinstance(ran.stop, ScriptFailed), f"it got what it wanted: {str(ran.stop)[:200]}"
+        assert 3 < len(ran.stop.message) < 5000
+    assert SECRET not in str(ran.said) + str(ran.stop)
     untouched(tmp_path)
     await gone(sandbox.pid)
 

@@ -18,8 +18,8 @@ from holdfast.scripts.engines.messages import (
     AgentOptions,
     Call,
     CallError,
-    Done,
     PauseCall,
+    ScriptDone,
     WorkflowCall,
 )
 from holdfast.scripts.journal import (
@@ -246,7 +246,7 @@ async def test_a_run_that_crashes_again_and_again_takes_its_way_and_pays_once(la
             continue
         break
     assert crashes >= 3
-    assert isinstance(stop, Done), stop
+    assert isinstance(stop, ScriptDone), stop
     assert set(ledger.paid.values()) == {1}
 
 

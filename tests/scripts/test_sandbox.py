@@ -15,8 +15,8 @@ import pytest
 from msgspec import structs
 
 from holdfast.core.runs import Language
-from holdfast.scripts.engines.limits import Limits
-from holdfast.scripts.engines.messages import Answer, Call, Done, Failed, Waiting
+from holdfast.scripts.engines.limits import ScriptLimits
+from holdfast.scripts.engines.messages import Call, CallAnswer, ScriptDone, ScriptFailed, ScriptWaiting
 from holdfast.scripts.engines.sandbox import Sandbox, command_line
 from holdfast.scripts.engines.wall import wall
 from holdfast.scripts.source import read_script
@@ -68,7 +68,7 @@ async def test_the_same_answers_in_the_same_order_give_the_same_turns(language: 
     start = start_of(read_script(META[language] + BUSY[language], language), budget=400)
     async with await Sandbox.open(language) as sandbox:
         ran = await drive(sandbox, start, choose=choose)
-    assert isinstance(ran.stop, Done), ran.stop
+    assert isinstance(ran.stop, ScriptDone), ran.stop
     async with await Sandbox.open(language) as again:
         turns = [await again.start(start), *await again.answer_all(ran.answers)]
     assert turns == ran.turns
@@ -79,9 +79,9 @@ async def test_answers_known_in_advance_stop_where_the_script_ends(language: Lan
     start = start_of(read_script(META[language] + "await agent('a')\nreturn 1", language))
     async with await Sandbox.open(language) as sandbox:
         await sandbox.start(start)
-        answers = [Answer(call=number, spent=0) for number in (1, 2, 3)]
+        answers = [CallAnswer(call=number, spent=0) for number in (1, 2, 3)]
         (turn,) = await sandbox.answer_all(answers)
-    assert turn.stop == Done(value=1)
+    assert turn.stop == ScriptDone(value=1)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -89,8 +89,8 @@ async def test_an_answer_to_a_call_that_was_not_made_is_a_contradiction(language
     start = start_of(read_script(META[language] + "await agent('a')", language))
     async with await Sandbox.open(language) as sandbox:
         await sandbox.start(start)
-        turn = await sandbox.answer(Answer(call=7, spent=0))
-    assert isinstance(turn.stop, Failed)
+        turn = await sandbox.answer(CallAnswer(call=7, spent=0))
+    assert isinstance(turn.stop, ScriptFailed)
     assert turn.stop.kind == "contradiction"
 
 
@@ -126,7 +126,7 @@ async def test_a_sandbox_has_no_environment_and_can_open_nothing(
     start = start_of(read_script(META[language] + "await agent('a')", language))
     async with await Sandbox.open(language) as sandbox:
         turn = await sandbox.start(start)
-        assert isinstance(turn.stop, Waiting), turn.stop
+        assert isinstance(turn.stop, ScriptWaiting), turn.stop
         for pid in family(sandbox.pid):
             assert b"HOLDFAST_CANARY" not in proc(pid, "environ")
             limits = proc(pid, "limits").decode()
@@ -178,7 +178,7 @@ async def test_a_script_runs_behind_the_wall(language: Language) -> None:
         language,
         {"javascript": "for (;;) {}", "python": "while True:\n    pass"}[language],
         wall=walled,
-        limits=Limits(cpu_seconds=1),
+        limits=ScriptLimits(cpu_seconds=1),
     )
     assert ran.failure.kind == "time"
 
@@ -221,7 +221,7 @@ async def test_a_script_that_catches_everything_is_ended_all_the_same(language: 
     }[language]
     async with await Sandbox.open(language) as sandbox:
         turn = await sandbox.start(start_of(read_script(META[language] + body, language)))
-        assert isinstance(turn.stop, Waiting)
+        assert isinstance(turn.stop, ScriptWaiting)
     await gone(sandbox.pid)
 
 
@@ -231,8 +231,8 @@ async def test_a_sandbox_that_dies_is_a_failure_of_its_script(language: Language
     async with await Sandbox.open(language) as sandbox:
         await sandbox.start(start)
         os.killpg(sandbox.pid, signal.SIGSEGV)
-        turn = await sandbox.answer(Answer(call=1, spent=0))
-    assert isinstance(turn.stop, Failed)
+        turn = await sandbox.answer(CallAnswer(call=1, spent=0))
+    assert isinstance(turn.stop, ScriptFailed)
     assert turn.stop.kind == "crashed"
 
 

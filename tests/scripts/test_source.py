@@ -91,7 +91,7 @@ def test_a_field_that_nobody_knows_is_a_warning() -> None:
         ("{name: '', description: 'd'}", "meta.name"),
         ("{name: 3, description: 'd'}", "meta.name"),
         ("{name: 'a/b', description: 'd'}", "slash"),
-        ("{name: 'n', description: 'd', phases: ['x']}", "meta.phases[0]"),
+        ("{name: 'n', description: 'd', phases: [7]}", "meta.phases[0]"),
         ("{name: 'n', description: 'd', phases: {}}", "meta.phases"),
         ("{name: 'n', description: 'd', budget: -5}", "budget"),
         ("{name: 'n', description: 'd', budget: 1.5}", "budget"),
@@ -134,7 +134,6 @@ def test_a_meta_of_python_that_is_not_a_plain_literal_is_refused(value: str) -> 
         ("javascript", "const meta = {name: 'n', description: 'd'}", 1),
         ("javascript", "// only a comment", 1),
         ("python", "x = 1\nmeta = {'name': 'n', 'description': 'd'}", 1),
-        ("python", "'''A text.'''\nmeta = {'name': 'n', 'description': 'd'}", 1),
         ("python", "# only a comment", 1),
     ],
 )
@@ -202,7 +201,7 @@ def test_what_is_no_plain_javascript_is_refused_with_its_line(body: str, words: 
 @pytest.mark.parametrize(
     "body, words, line",
     [
-        ("import os", "imports", 3),
+        ("import os", "cannot be imported", 3),
         ("import math, time", "must take the same way", 3),
         ("from random import choice", "Pass a seed", 3),
         ("x = (", "never closed", 3),

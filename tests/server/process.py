@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -31,7 +32,9 @@ class ServeProcess:
         config: str = "",
         environ: dict[str, str] | None = None,
         port: int | None = 0,
+        program: Sequence[str] = (str(HOLDFAST),),
     ) -> None:
+        self._program = program
         self.data = directory / "data"
         self.config = directory / "holdfast.toml"
         self.config.write_text(config)
@@ -45,7 +48,13 @@ class ServeProcess:
             *(() if database is None else ("--database", database)),
         ]
         # Nothing of the person who runs the tests: no keys, no configuration.
-        self._environ = {"PATH": os.environ["PATH"], "HOME": str(directory), **(environ or {})}
+        # Nobody balances load here, so stopping does not wait for that.
+        self._environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(directory),
+            "HOLDFAST_SERVER_DRAIN_SECONDS": "0",
+            **(environ or {}),
+        }
         self._process: asyncio.subprocess.Process | None = None
         self._session: aiohttp.ClientSession | None = None
         self._said_before = 0
@@ -87,7 +96,7 @@ class ServeProcess:
         self._said_before = self.output.stat().st_size if self.output.exists() else 0
         with self.output.open("ab") as output, self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                str(HOLDFAST), *self._arguments, stdout=output, stderr=log, env=self._environ
+                *self._program, *self._arguments, stdout=output, stderr=log, env=self._environ
             )
 
     async def ready(self) -> None:
@@ -121,6 +130,15 @@ class ServeProcess:
     @property
     def admin(self) -> Client:
         return self.client((self.data / "admin.token").read_text().strip())
+
+    async def full_admin(self) -> Client:
+        """With a token of all scopes, made over the socket in the data directory."""
+        connector = aiohttp.UnixConnector(path=str(self.data / "admin.sock"))
+        async with aiohttp.ClientSession(connector=connector) as session:
+            body = {"name": "test", "scopes": ["chats:read", "chats:write", "admin"]}
+            answer = await Client(session, self.address, None).post("tokens", body)
+        assert answer.status == 201, answer
+        return self.client(answer.json["secret"])
 
     def client(self, token: str | None) -> Client:
         return Client(self.session, self.address, token)

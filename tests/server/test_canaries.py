@@ -51,7 +51,7 @@ async def test_no_secret_leaves(engine: str, tmp_path: Path, request: pytest.Fix
     async with ProviderServer() as provider, ServeProcess(tmp_path, database=url) as server:
         server.config.write_text(_config(provider))
         await server.start()
-        admin = server.admin
+        admin = await server.full_admin()
         for family in FAMILIES:
             put = await admin.put(
                 f"providers/db-{family}",
@@ -140,7 +140,7 @@ async def _look_at_answers(search: Search, admin: Client, chats: list[str]) -> N
             "tokens",
             "session",
         ),
-        *("metrics", "usage", "chats", "/api/openapi.json", "/docs", "/healthz", "/readyz"),
+        *("metrics", "usage", "chats", "/api/openapi.json", "/docs/api", "/healthz", "/readyz"),
     ]
     for chat_id in chats:
         paths += [

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.accounts.access import Caller
-from holdfast.config.sections import Bus, ToolChoice
+from holdfast.config.sections import BusSection, ToolChoice
 from holdfast.core.errors import BadConfig
 from holdfast.core.events import Configured
 from holdfast.core.ids import TokenId
@@ -24,7 +24,7 @@ Pair = tuple[Serving, Serving]
 async def pair(request: pytest.FixtureRequest, tmp_path: Path, postgres_url: str) -> AsyncGenerator[Pair]:
     """Two replicas that talk over one or the other. They share the key that seals, as replicas must."""
     bus = request.getfixturevalue("redis_url") if request.param == "redis" else ""
-    plain = config_for(tmp_path, postgres_url, bus=Bus(url=Secret(bus)))
+    plain = config_for(tmp_path, postgres_url, bus=BusSection(url=Secret(bus)))
     key = Secret(bytes(range(32)).hex())
     one, two = (
         replace(plain, server=replace(plain.server, data=tmp_path / name, secret_key=key))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.config.sections import Bus
+from holdfast.config.sections import BusSection
 from holdfast.core.errors import CannotStart
 from holdfast.core.secret import Secret
 from holdfast.server.parts import opened
@@ -30,7 +30,7 @@ async def test_a_bus_whose_client_is_not_installed(tmp_path: Path, monkeypatch: 
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "holdfast.bus.redis", raising=False)
     monkeypatch.setitem(sys.modules, "redis", None)
-    config = config_for(tmp_path / "data", bus=Bus(url=Secret("redis://127.0.0.1:1")))
+    config = config_for(tmp_path / "data", bus=BusSection(url=Secret("redis://127.0.0.1:1")))
     with pytest.raises(CannotStart, match=r"holdfast\[redis\]"):
         async with opened(config, lambda: config, {}):
             pass

@@ -6,13 +6,15 @@ import logging
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, cast
 
 import pytest
 import uvicorn
 from uvicorn.protocols.utils import ClientDisconnected
 
-from holdfast.server.protocol import FramedProtocol
+from holdfast.server.connections import Connections, Most
+from holdfast.server.websocket import FramedProtocol
 
 UPGRADE = (
     b"GET /feed HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -45,8 +47,9 @@ class Doorman:
 @asynccontextmanager
 async def serving(app: Doorman) -> AsyncGenerator[tuple[uvicorn.Server, int]]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
+        sockets = partial(FramedProtocol, connections=Connections(Most.of(100)))
         config = uvicorn.Config(
-            cast(Any, app), ws=FramedProtocol, lifespan="off", log_config=None, access_log=False
+            cast(Any, app), ws=cast(Any, sockets), lifespan="off", log_config=None, access_log=False
         )
         server = uvicorn.Server(config)
         task = asyncio.create_task(server.serve(sockets=[listening]))

@@ -3,10 +3,10 @@ for it, only in `make test`."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from holdfast.core.events import Hint
 from holdfast.store.interface import Store
 from holdfast.store.open import open_store
 from tests.ready_databases import prepare
@@ -30,7 +30,7 @@ async def world(url: str, tmp_path: Path) -> AsyncIterator[World]:
     async def reopen() -> World:
         if opened:
             await opened.pop().close()
-        clock, hints = SetClock(), list[Hint]()
+        clock, hints = SetClock(), list[Any]()
         store = await open_store(url, data=tmp_path, publish=hints.append, clock=clock)
         opened.append(store)
         return World(store, clock, hints, reopen)

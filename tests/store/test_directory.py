@@ -3,11 +3,11 @@
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.core.errors import DirectoryUnusable
-from holdfast.core.events import Hint
 from holdfast.store import directory
 from holdfast.store.directory import secure
 from holdfast.store.open import open_store
@@ -55,7 +55,7 @@ def test_one_of_another_user_is_left_alone(tmp_path: Path, monkeypatch: pytest.M
 
 
 async def test_a_server_closes_its_directory_but_not_one_that_was_named_for_the_file(tmp_path: Path) -> None:
-    hints: list[Hint] = []
+    hints: list[Any] = []
     named = tmp_path / "project"
     named.mkdir(mode=0o755)
     store = await open_store(f"sqlite:{named / 'my.db'}", data=tmp_path, publish=hints.append)

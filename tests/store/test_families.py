@@ -3,6 +3,8 @@
 import asyncio
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from holdfast.chats.commands import (
     Archive,
     BeginAttempt,
@@ -11,6 +13,7 @@ from holdfast.chats.commands import (
     DeliveryKey,
     Edit,
     Fork,
+    Import,
     Interrupt,
     Notify,
     Reconcile,
@@ -20,7 +23,8 @@ from holdfast.chats.commands import (
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
 from holdfast.core.ids import CallId, ChatId, MessageId, RunId
-from holdfast.core.parts import ToolResult
+from holdfast.core.origins import FromChat, FromRun
+from holdfast.core.parts import Text, ToolResult
 from holdfast.core.usage import Budget
 from holdfast.store import budgets, chats, deliveries, messages
 from holdfast.store.interface import Applied
@@ -76,7 +80,7 @@ async def test_two_who_want_the_same_delivery(world: World) -> None:
 
 async def test_deliveries_for_a_run(world: World) -> None:
     run = RunId(fresh_id())
-    child = await world.idle(run_id=run)
+    child = await world.idle(origin=FromRun(run_id=run))
     [delivery] = await world.store.read(deliveries.deliveries_for_run(run))
     assert (delivery.child_id, delivery.parent_id) == (child.chat.id, None)
 
@@ -119,7 +123,13 @@ async def test_a_child_needs_its_parent(world: World) -> None:
     gone = ChatId(fresh_id())
     refusal = await world.refused(
         ChatId(fresh_id()),
-        Create(owner_id=world.owner, settings=Settings(), parts=text("x"), parent_id=gone, root_id=gone),
+        Create(
+            owner_id=world.owner,
+            settings=Settings(),
+            parts=text("x"),
+            origin=FromChat(chat_id=gone),
+            root_id=gone,
+        ),
     )
     assert refusal.code == "not_found"
     assert await world.store.check() == []
@@ -169,6 +179,26 @@ async def test_a_fork_is_a_copy_up_to_a_message(world: World) -> None:
     for source_id, up_to in ((view.chat.id, MessageId(fresh_id())), (ChatId(fresh_id()), None)):
         refused = Fork(owner_id=world.owner, source_id=source_id, settings=settings, up_to=up_to)
         assert (await world.refused(ChatId(fresh_id()), refused)).code == "not_found"
+    assert await world.store.check() == []
+
+
+async def test_an_import_is_a_history_from_elsewhere(world: World) -> None:
+    view = await world.step(await world.own(await world.create("first")), call("a"))
+    source = await world.history(view.chat.id)
+    # More than goes into one statement.
+    told = replace(source[0], parts=(Text(text="word " * 30_000),))
+    given = (*[replace(told, id=MessageId(fresh_id())) for _ in range(20)], *source[1:])
+    chat_id = ChatId(fresh_id())
+    command = Import(owner_id=world.owner, settings=Settings(title="Kept"), messages=given)
+    imported = view_of(await world.do(chat_id, command))
+    copy = await world.history(chat_id)
+    assert (imported.chat.status, imported.chat.message_count) == ("idle", 22)
+    assert [message.role for message in copy] == [*["user"] * 20, "assistant", "tool"]
+    assert copy[0].parts == told.parts
+    assert not {message.id for message in copy} & {message.id for message in given}
+    # Once: whoever does it again is told that it is there.
+    assert (await world.refused(chat_id, command)).code == "wrong_state"
+    assert await world.history(chat_id) == copy
     assert await world.store.check() == []
 
 

@@ -10,7 +10,7 @@ from holdfast.chats.commands import Create, Send
 from holdfast.core.chats import Settings
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import ChatId
-from holdfast.store import chats, choices
+from holdfast.store import chats, settings_rules
 from holdfast.store.interface import Applied, OnceOf, Replayed
 from holdfast.store.query import Query, Rows, query
 from holdfast.store.sweep import sweep
@@ -150,7 +150,7 @@ async def test_choices_are_made_once_under_a_key(world: World) -> None:
     refusal = await choose(view.chat.id, of_settings(world, "other"), title="Mine")
     assert isinstance(refusal, Refusal)
     assert refusal.code == "idempotency_mismatch"
-    now = await world.store.read(choices.settings(view.chat.id))
+    now = await world.store.read(settings_rules.settings(view.chat.id))
     assert now is not None
     assert (now.title, now.labels) == ("Later", ("b", "c"))
     assert world.hints == []

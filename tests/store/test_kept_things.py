@@ -7,10 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.core.accounts import AuditEntry, NamedAgent, StoredModel, StoredProvider, User
+from holdfast.core.calls import UserRule
 from holdfast.core.errors import InvalidInput, NotFound, WrongState
-from holdfast.core.ids import AuditId, NamedAgentId
+from holdfast.core.ids import AuditId, NamedAgentId, RuleId
 from holdfast.core.shapes import Json
-from holdfast.store import audit, named_agents, preferences, provider_configs, users
+from holdfast.store import audit, named_agents, preferences, provider_configs, user_rules, users
 from holdfast.store.provider_configs import Put
 from holdfast.store.query import Query, joined
 from tests.store.test_users import person
@@ -216,3 +217,28 @@ async def test_an_act_that_is_refused_leaves_no_entry(world: World) -> None:
             audit.audited(users.create(person(world, anna.name)), entry(world, "user.create"))
         )
     assert len(await world.store.read(audit.page())) == 1
+
+
+# Rules of users on tools
+
+
+async def test_a_users_rule_is_there_once_and_is_theirs(world: World) -> None:
+    anna, ben = await somebody(world, "anna"), await somebody(world, "ben")
+    rule = UserRule(
+        id=RuleId(fresh_id()),
+        user_id=anna.id,
+        tool="request_access",
+        workspace_id=None,
+        host=None,
+        path="/srv/notes",
+        allowed=True,
+        created_at=world.clock.now(),
+    )
+    await world.store.write(user_rules.add(rule))
+    await world.store.write(user_rules.add(replace(rule, id=RuleId(fresh_id()), allowed=False)))
+    assert await world.store.read(user_rules.page(anna.id)) == (replace(rule, allowed=False),)
+    assert await world.store.read(user_rules.page(ben.id)) == ()
+    await world.store.write(user_rules.delete(rule.id, ben.id))
+    assert await world.store.read(user_rules.rule(rule.id, anna.id)) is not None
+    await world.store.write(user_rules.delete(rule.id, anna.id))
+    assert await world.store.read(user_rules.rule(rule.id, anna.id)) is None

@@ -21,6 +21,7 @@ from holdfast.core.chats import Settings
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import ChatId, RunId
 from holdfast.core.messages import Message
+from holdfast.core.origins import FromRun
 from holdfast.store import calls, chats, inbox, messages, queue, steps, views
 from holdfast.store.chats import Only
 from tests.store.world import World, answer, call, finished, fresh_id, text, user, view_of
@@ -241,7 +242,7 @@ async def test_lists_are_filtered(world: World) -> None:
     await world.do(archived.chat.id, Archive())
     child = await world.child(plain)
     run = RunId(fresh_id())
-    agent = await world.create(run_id=run)
+    agent = await world.create(origin=FromRun(run_id=run))
 
     async def ids(only: Only) -> set[ChatId]:
         page = await world.store.read(chats.page(world.owner, only))

@@ -11,7 +11,9 @@ from msgspec.structs import replace
 from holdfast.chats.commands import CommitStep, Create, DeliveryKey, FinishTurn, NewMessage, NewStep, Send
 from holdfast.core.chats import Settings
 from holdfast.core.errors import NotFound
+from holdfast.core.events import RunHint
 from holdfast.core.ids import CallId, ChatId, RandomIds, RunId, UserId, WorkerId, WorkspaceId
+from holdfast.core.origins import FromRun
 from holdfast.core.parts import Text
 from holdfast.core.runs import (
     AgentTerms,
@@ -26,7 +28,9 @@ from holdfast.core.runs import (
 )
 from holdfast.core.usage import Budget, Usage
 from holdfast.store import agent_ends, budgets, deliveries, journals, runs
+from holdfast.store.audit import audited
 from holdfast.store.journals import Ending, Entries, LeaseLost
+from tests.store.test_kept_things import entry
 from tests.store.world import World
 
 OWNER = UserId("019df000-0000-7000-8000-00000000beef")
@@ -76,6 +80,28 @@ def a_call(number: int, **more: Any) -> RunCall:
 
 
 # --- runs ---
+
+
+def heard(world: World) -> list[RunHint]:
+    """What was published of runs."""
+    events: list[Any] = list(world.hints)
+    return [event for event in events if isinstance(event, RunHint)]
+
+
+async def test_every_write_is_heard_of_after_its_commit(world: World) -> None:
+    run, _ = await owned(world)
+    told = [(hint.version, hint.wanted, hint.over) for hint in heard(world)]
+    assert told == [(run.version - 1, True, False), (run.version, False, False)]
+    world.hints.clear()
+    written = await world.store.write(journals.record(run.id, run.lease_number, Entries(calls=(a_call(1),))))
+    with pytest.raises(LeaseLost):
+        await world.store.write(journals.record(run.id, run.lease_number + 1, Entries()))
+    # Also when it is part of a larger write.
+    cancelled = await world.store.write(audited(runs.cancel(run.id), entry(world, "cancel")))
+    assert [(hint.version, hint.over) for hint in heard(world)] == [
+        (written, False),
+        (cancelled.version, True),
+    ]
 
 
 async def test_a_run_comes_back_as_it_was_written(world: World) -> None:
@@ -128,20 +154,20 @@ async def test_a_page_is_the_newest_first_and_light(world: World) -> None:
 
 
 async def test_who_lends_is_the_newest_that_ended_with_the_same_arguments(world: World) -> None:
-    async def lender(**more: Any) -> RunId | None:
+    async def lender(**more: Any) -> tuple[str, str] | None:
         asked: dict[str, Any] = {"name": "test", "args_hash": "h", "workspace_id": None, **more}
         return await world.store.read(runs.lender(OWNER, **asked))
 
     first, _ = await owned(world)
     assert await lender() is None
     await end(world, first, "succeeded")
-    assert await lender() == first.id
+    assert await lender() == (first.id, "succeeded")
     second, _ = await owned(world)
     await end(world, second, "failed")
-    assert await lender() == second.id
+    assert await lender() == (second.id, "failed")
     third, _ = await owned(world)
     await world.store.write(runs.cancel(third.id))
-    assert await lender() == second.id
+    assert await lender() == (third.id, "cancelled")
     assert await lender(args_hash="other") is None
     assert await lender(name="other") is None
     assert await lender(workspace_id=PLACE) is None
@@ -177,6 +203,20 @@ async def test_a_lease_runs_out(world: World) -> None:
     assert taken.lease_number == 2
 
 
+async def test_a_worker_whose_lease_has_run_out_takes_nothing(world: World) -> None:
+    await created(world)
+    worker = await world.store.register_worker("w", 2.0)
+    world.clock.advance(2.1)
+    assert await world.store.write(runs.acquire(worker, 5)) == ()
+    # Nor keeps what it had: whoever lives takes it without having looked first.
+    worker = await world.store.register_worker("w", 2.0)
+    assert len(await world.store.write(runs.acquire(worker, 5))) == 1
+    world.clock.advance(2.1)
+    other = await world.store.register_worker("other", 60.0)
+    (taken,) = await world.store.write(runs.acquire(other, 5))
+    assert taken.lease_number == 2
+
+
 async def test_the_oldest_runs_are_taken_first_and_no_more_than_asked_for(world: World) -> None:
     made = [await created(world) for _ in range(3)]
     worker = await world.store.register_worker("w", 60.0)
@@ -196,7 +236,9 @@ async def test_a_worker_without_a_lease_takes_nothing(world: World) -> None:
 
 async def test_what_a_worker_gives_back_is_free(world: World) -> None:
     run, worker = await owned(world)
-    (hint,) = await world.store.write(runs.release(worker))
+    world.hints.clear()
+    await world.store.write(runs.release(worker))
+    (hint,) = heard(world)
     assert (hint.run_id, hint.wanted) == (run.id, True)
     assert await world.store.read(runs.standing(worker)) == {}
     other = await world.store.register_worker("other", 60.0)
@@ -346,7 +388,9 @@ async def test_good_answers_are_lent(world: World) -> None:
 async def agent(world: World, run: Run, text: str, output: int = 5) -> ChatId:
     """An agent of the run that has said this."""
     chat_id = ChatId(_ids.uuid7(world.clock.now()))
-    create = Create(owner_id=OWNER, settings=Settings(), parts=(Text(text="go"),), run_id=run.id)
+    create = Create(
+        owner_id=OWNER, settings=Settings(), parts=(Text(text="go"),), origin=FromRun(run_id=run.id)
+    )
     await world.store.transition(chat_id, create)
     worker = await world.store.register_worker("agents", 600.0)
     (view,) = await world.store.acquire(worker, limit=0, agents_limit=1)

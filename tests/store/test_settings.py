@@ -11,7 +11,7 @@ from holdfast.core.ids import ChatId, WorkspaceId
 from holdfast.core.usage import Budget
 from holdfast.store import chats
 from holdfast.store.chats import Only
-from holdfast.store.choices import settings
+from holdfast.store.settings_rules import settings
 from tests.store.world import World, fresh_id
 
 EVERYTHING = Settings(

@@ -10,7 +10,7 @@ from holdfast.core.messages import Message
 from holdfast.core.parts import Text
 from holdfast.core.text import clean
 from holdfast.store import chats, messages
-from holdfast.store.choices import settings
+from holdfast.store.settings_rules import settings
 from tests.store.world import World, call, finished, text, view_of
 
 MEBIBYTE = 1024 * 1024

@@ -8,7 +8,15 @@ from hypothesis import strategies as some
 from holdfast.core.ids import CallId, ChatId, FileId, MessageId
 from holdfast.core.messages import Message
 from holdfast.core.parts import File, Notice, Parts, Reasoning, Source, Text, ToolCall, ToolResult
-from holdfast.store.words import TEXT_LIMIT, WORD_LIMIT, Sought, folded, sought, words_of, words_of_message
+from holdfast.store.search_words import (
+    TEXT_LIMIT,
+    WORD_LIMIT,
+    Sought,
+    folded,
+    sought,
+    words_of,
+    words_of_message,
+)
 from tests.store.world import SetClock, fresh_id
 
 

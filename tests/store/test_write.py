@@ -1,11 +1,15 @@
 """`Store.write`: one transaction for what is not execution state, alone in its moment on both engines."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from holdfast.core.accounts import StoredModel, StoredProvider
 from holdfast.core.errors import Bug, InvalidInput
-from holdfast.store.query import Query, Rows, query
+from holdfast.core.events import Configured
+from holdfast.store import provider_configs
+from holdfast.store.query import Query, Rows, announcing, joined, query
 from tests.store.world import World, fresh_id
 
 # Any table will do; this one has no rows that matter here.
@@ -34,6 +38,39 @@ async def test_what_was_written_is_answered_and_read_back(world: World) -> None:
     assert await world.store.write(put(worker_id, "a")) == worker_id
     assert await world.store.read(query(NAMED, "a", read=ids)) == [worker_id]
     assert world.hints == []
+
+
+async def test_a_write_publishes_what_it_carries_and_nothing_when_it_is_undone(world: World) -> None:
+    def refuse(_: str) -> str:
+        raise InvalidInput("not this one")
+
+    told = announcing(put(fresh_id(), "a"), Configured())
+    await world.store.write(told)
+    assert world.hints == [Configured()]
+    with pytest.raises(InvalidInput):
+        await world.store.write(joined(told, read=refuse))
+    # What it is part of carries it too.
+    await world.store.write(joined(told, put(fresh_id(), "b"), read=lambda first, _: first))
+    assert world.hints == [Configured(), Configured()]
+
+
+async def test_every_change_of_providers_and_models_is_told(world: World) -> None:
+    now = world.clock.now()
+    provider = StoredProvider(name="p", config={}, sealed_key=None, created_at=now, updated_at=now)
+    model = StoredModel(name="m", config={}, created_at=now, updated_at=now)
+    writes = list[Query[Any]](
+        (
+            provider_configs.put_provider(provider, keep_key=False),
+            provider_configs.put_model(model),
+            provider_configs.choose_default("m"),
+            provider_configs.delete_model("m"),
+            provider_configs.delete_provider("p"),
+        )
+    )
+    for write in writes:
+        world.hints.clear()
+        await world.store.write(write)
+        assert world.hints == [Configured()]
 
 
 async def test_a_repeated_write_does_no_harm(world: World) -> None:

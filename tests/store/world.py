@@ -29,6 +29,7 @@ from holdfast.core.errors import TryAgain
 from holdfast.core.events import Hint
 from holdfast.core.ids import CallId, ChatId, RandomIds, UserId, WorkerId
 from holdfast.core.messages import Message
+from holdfast.core.origins import FromChat
 from holdfast.core.parts import Parts, Text, ToolCall
 from holdfast.core.usage import Usage
 from holdfast.store import messages
@@ -55,15 +56,20 @@ class SetClock:
 
     def __init__(self) -> None:
         self._now = SystemClock().now()
+        self._jumped = timedelta()
 
     def now(self) -> datetime:
-        return self._now
+        return self._now + self._jumped
 
     def elapsed(self) -> float:
         return self._now.timestamp()
 
     def advance(self, seconds: float) -> None:
         self._now += timedelta(seconds=seconds)
+
+    def jump(self, seconds: float) -> None:
+        """Somebody sets the clock on the wall; no time passes."""
+        self._jumped += timedelta(seconds=seconds)
 
 
 @dataclass
@@ -122,8 +128,7 @@ class World:
     async def child(self, parent: View, call_id: str | None = None, content: str = "do this") -> View:
         return await self.create(
             content,
-            parent_id=parent.chat.id,
-            parent_call_id=None if call_id is None else CallId(call_id),
+            origin=FromChat(chat_id=parent.chat.id, call_id=None if call_id is None else CallId(call_id)),
             root_id=parent.chat.root_id,
         )
 

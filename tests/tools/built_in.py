@@ -14,6 +14,7 @@ _family = cast(Any, SimpleNamespace(store=None))
 BUILT_IN: tuple[Tool, ...] = (
     *built_in(
         workspaces=_nothing,
+        walled=_nothing,
         seen=_nothing,
         processes=_nothing,
         limits=_nothing,

@@ -15,14 +15,15 @@ from holdfast.chats.commands import DeliveryKey
 from holdfast.core.ids import CallId, ChatId, RandomIds
 from holdfast.core.messages import Message
 from holdfast.core.parts import Notice, ToolResult
+from holdfast.duties.worker import Worker
 from holdfast.store import children as child_queries
 from holdfast.store.children import Child
+from holdfast.tools.agent_names import AgentNames
 from holdfast.tools.agents import agent_tools
-from holdfast.tools.contract import Answer, Context, ToolError
-from holdfast.tools.family import AgentLimits, Family, Isolation
-from holdfast.tools.registry import Registry
+from holdfast.tools.contract import ToolAnswer, ToolContext, ToolError
+from holdfast.tools.family import AgentFamily, AgentLimits, Isolation
+from holdfast.tools.registry import ToolRegistry
 from holdfast.tools.subagents import subagent_tools
-from holdfast.worker.worker import Worker
 from tests.providers.answering import Asked
 from tests.providers.replies import Call, Reply, call, say
 from tests.worker.conftest import opened
@@ -61,10 +62,11 @@ class Scene:
         engine.server.answer = self._answer
         self.use(self.family)
 
-    def related(self, isolation: Isolation | None = None) -> Family:
+    def related(self, isolation: Isolation | None = None) -> AgentFamily:
         engine = self.engine
-        return Family(
+        return AgentFamily(
             store=engine.store,
+            agents=AgentNames(engine.store, None),
             bus=engine.bus,
             clock=engine.clock,
             ids=_ids,
@@ -74,11 +76,12 @@ class Scene:
             isolation=isolation,
         )
 
-    def use(self, family: Family) -> None:
+    def use(self, family: AgentFamily) -> None:
         """From now on chats have these tools for sub-agents, and the ones made for tests."""
-        made = [tool for tool in self.tools.registry() if tool.name != "wait_agents"]
         self.family = family
-        self.engine.tools = Registry([*made, *agent_tools(family), *subagent_tools(family)])
+        self.engine.tools = ToolRegistry(
+            [*self.tools.registry(), *agent_tools(family), *subagent_tools(family)]
+        )
 
     def _check_model(self, name: str) -> None:
         if name not in self.engine.providers.setup.models:
@@ -101,8 +104,8 @@ class Scene:
         answered = 0
         for message in reversed(asked.body["messages"]):
             answered += int(message["role"] == "assistant")
-            if message["role"] == "user" and (found := _TAG.search(str(message["content"]))):
-                replies = self._scripts[found[1]]
+            if message["role"] == "user" and (found := _TAG.findall(str(message["content"]))):
+                replies = self._scripts[found[-1]]
                 return replies[answered] if answered < len(replies) else say("And that is that.")
         return None
 
@@ -156,13 +159,13 @@ class Scene:
         name: str,
         given: dict[str, Any] | None = None,
         call_id: str = "",
-        tools: Registry | None = None,
+        tools: ToolRegistry | None = None,
     ) -> Called:
         """As a turn would call it, but for the commit of its result."""
         tool = (tools or self.engine.tools).get(name)
         assert tool is not None
         assert tool.run is not None
-        context = Context(
+        context = ToolContext(
             chat_id=chat_id,
             owner_id=OWNER,
             workspace_id=(await self.engine.chat(chat_id)).workspace_id,
@@ -170,7 +173,7 @@ class Scene:
             run=1,
         )
         answering = tool.run(context, tool.parse(given or {}))
-        assert not isinstance(answering, Answer)
+        assert not isinstance(answering, ToolAnswer)
         answer = await answering
         return Called(answer.output, answer.consumes)
 

@@ -2,8 +2,8 @@
 
 from holdfast.core.ids import ChatId
 from holdfast.tools.agents import Agents, WaitAgents
-from holdfast.tools.contract import Answer, Context
-from holdfast.tools.registry import Registry
+from holdfast.tools.contract import ToolAnswer, ToolContext
+from holdfast.tools.registry import ToolRegistry
 from tests.providers.replies import Call, Status, call, calls, fails, say
 from tests.tools.families import AT_ONCE, AT_REST, WAIT, Scene, spawn
 from tests.worker.engine import eventually, is_settled
@@ -135,11 +135,11 @@ async def test_a_notice_that_waits_is_withdrawn_when_a_call_tells_of_the_end(sce
     """The child ends while its parent does something else, which then turns out to be waiting for it."""
     agents = Agents(scene.family)
 
-    async def late(context: Context, given: Named) -> Answer:
+    async def late(context: ToolContext, given: Named) -> ToolAnswer:
         await scene.tools.go("late").wait()
         return await agents.wait(context, WaitAgents())
 
-    scene.engine.tools = Registry([*scene.engine.tools, tool("late_wait", late, effect="read")])
+    scene.engine.tools = ToolRegistry([*scene.engine.tools, tool("late_wait", late, effect="read")])
     scene.start(notice_seconds=AT_ONCE)
     child = scene.script(say("the result"))
     parent = await scene.parent(calls(spawn(child), Call("late_wait")), say("I know."))

@@ -10,7 +10,7 @@ import pytest
 from holdfast.bus.postgres import PostgresBus
 from holdfast.store import children
 from holdfast.store.open import open_store
-from holdfast.tools import patience
+from holdfast.tools import waits
 from tests.providers.replies import call, calls, say
 from tests.providers.server import ProviderServer
 from tests.tools.families import AT_ONCE, AT_REST, WAIT, Scene, spawn
@@ -23,7 +23,7 @@ NEVER_SECONDS = 600.0
 
 @pytest.fixture
 def no_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "POLL_SECONDS", NEVER_SECONDS)
+    monkeypatch.setattr(waits, "POLL_SECONDS", NEVER_SECONDS)
 
 
 @pytest.mark.usefixtures("no_poll")
@@ -53,7 +53,7 @@ async def test_a_notice_follows_the_hint_of_an_end(scene_everywhere: Scene) -> N
 
 
 async def test_without_hints_polls_find_it(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(waits, "POLL_SECONDS", 0.1)
     scene.start(notice_seconds=AT_REST)
     held = scene.script(call("patient", {"name": "held"}), say("the result"))
     waiting = await scene.parent(calls(spawn(held)), WAIT)

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.core.shapes import Json
-from holdfast.tools.approval import Rules
+from holdfast.tools.approval import ApprovalRules
 from holdfast.tools.choice import names_of, narrowed, policies_of
 
 
@@ -40,5 +40,7 @@ def test_a_choice_is_only_made_narrower(chosen: Json, limits: list[list[str] | N
 
 
 def test_no_policy_of_its_own_is_the_policy_of_the_server() -> None:
-    rules = Rules(per_tool={"b": "deny", "a": "ask"}).for_chat({"*": "deny", "a": None, "b": "allow"}, {})
+    rules = ApprovalRules(per_tool={"b": "deny", "a": "ask"}).for_chat(
+        {"*": "deny", "a": None, "b": "allow"}, {}
+    )
     assert rules.per_tool == {"b": "deny", "a": "ask"}

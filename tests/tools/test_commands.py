@@ -11,11 +11,11 @@ from holdfast.core.clock import SystemClock
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import CallId, ChatId, UserId
 from holdfast.core.shapes import encode_text
-from holdfast.tools.approval import Rules
+from holdfast.tools.approval import ApprovalRules
 from holdfast.tools.commands import command_tools
-from holdfast.tools.contract import Answer, Context, Tool, ToolError
+from holdfast.tools.contract import Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.tools.output import OUTPUT_LIMIT, shown
-from holdfast.workspaces.mounts import Place
+from holdfast.workspaces.commands.mounts import CommandPlace
 from tests.workspaces.rooms import CHAT, KINDS, PATIENCE_SECONDS, Room, room, sleeping, token, until
 
 OTHER = ChatId("01890000-0000-7000-8000-000000000002")
@@ -25,10 +25,10 @@ class OneWorkspace:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    async def place_of(self, context: Context, /) -> Place:
+    async def place_of(self, context: ToolContext, /) -> CommandPlace:
         if context.chat_id not in (CHAT, OTHER):
             raise InvalidInput("This chat's workspace is gone.")
-        return Place(root=self._root)
+        return CommandPlace(root=self._root)
 
 
 class Bench:
@@ -41,10 +41,10 @@ class Bench:
 
     async def call(
         self, name: str, chat_id: ChatId = CHAT, *, seconds: float | None = None, **given: Any
-    ) -> Answer:
+    ) -> ToolAnswer:
         tool = self.tools[name]
         assert tool.run is not None
-        context = Context(
+        context = ToolContext(
             chat_id=chat_id,
             owner_id=UserId("o"),
             workspace_id=None,
@@ -53,7 +53,7 @@ class Bench:
             seconds=seconds,
         )
         answer = tool.run(context, tool.parse(given))
-        assert not isinstance(answer, Answer)
+        assert not isinstance(answer, ToolAnswer)
         async with asyncio.timeout(PATIENCE_SECONDS):
             return await answer
 
@@ -94,8 +94,8 @@ async def test_every_tool_is_documented(bench: Bench) -> None:
 
 async def test_without_a_wall_a_person_is_asked(bench: Bench) -> None:
     execute = bench.tools["execute"]
-    assert Rules(walled=True).judge(execute)[0] == "run"
-    assert Rules(walled=False).judge(execute)[0] == "ask"
+    assert ApprovalRules(walled=True).judge(execute)[0] == "run"
+    assert ApprovalRules(walled=False).judge(execute)[0] == "ask"
 
 
 # execute
@@ -212,11 +212,16 @@ async def test_control_sequences_do_not_reach_anybody(bench: Bench) -> None:
         {"command": "pwd", "cwd": "file"},
         {"command": "pwd", "cwd": "out"},
         {"command": "pwd", "cwd": "a\0b"},
+        {"command": "pwd", "cwd": "loop"},
+        {"command": "pwd", "cwd": "loop/below"},
+        {"command": "pwd", "cwd": "x" * 300},
     ],
 )
 async def test_what_cannot_be_run_is_refused(bench: Bench, given: dict[str, Any]) -> None:
     (bench.room.workspace / "file").touch()
     (bench.room.workspace / "out").symlink_to("/etc")
+    (bench.room.workspace / "loop").symlink_to("pool")
+    (bench.room.workspace / "pool").symlink_to("loop")
     with pytest.raises(ToolError):
         await bench.call("execute", **given)
     assert await bench.room.processes.all_of(CHAT) == []

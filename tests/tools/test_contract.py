@@ -9,9 +9,9 @@ import pytest
 
 from holdfast.core.ids import CallId, ChatId, UserId
 from holdfast.core.shapes import Json
-from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
-from holdfast.tools.registry import Registry
+from holdfast.tools.registry import ToolRegistry
 from holdfast.tools.todo import TODO
 
 BUILT_IN = (ASK_USER, PROPOSE_PLAN, TODO)
@@ -83,9 +83,9 @@ def test_input_that_does_not_is_told_what_and_where(given: Json, complaint: str)
 
 
 def test_every_run_of_a_call_has_the_same_key() -> None:
-    def context(run: int) -> Context:
+    def context(run: int) -> ToolContext:
         chat, owner = ChatId("chat"), UserId("owner")
-        return Context(chat_id=chat, owner_id=owner, workspace_id=None, call_id=CallId("c1"), run=run)
+        return ToolContext(chat_id=chat, owner_id=owner, workspace_id=None, call_id=CallId("c1"), run=run)
 
     assert context(1).key == context(2).key == "chat:c1"
 
@@ -105,17 +105,17 @@ def test_every_built_in_tool_says_what_it_is(tool: Tool) -> None:
 
 
 def test_the_registry_is_in_the_same_order_whatever_it_was_given() -> None:
-    names = [tool.name for tool in Registry(BUILT_IN)]
-    assert names == sorted(names) == [tool.name for tool in Registry(reversed(BUILT_IN))]
+    names = [tool.name for tool in ToolRegistry(BUILT_IN)]
+    assert names == sorted(names) == [tool.name for tool in ToolRegistry(reversed(BUILT_IN))]
 
 
 def test_two_tools_of_one_name_are_a_mistake() -> None:
     with pytest.raises(ValueError, match="two tools are named todo"):
-        Registry([TODO, TODO])
+        ToolRegistry([TODO, TODO])
 
 
 def test_an_agent_gets_the_tools_it_is_given() -> None:
-    registry = Registry(BUILT_IN)
+    registry = ToolRegistry(BUILT_IN)
     assert [tool.name for tool in registry.only(("todo", "unheard_of"))] == ["todo"]
     assert list(registry.only(())) == []
     assert registry.only(None) is registry
@@ -124,12 +124,12 @@ def test_an_agent_gets_the_tools_it_is_given() -> None:
 
 
 def test_an_unknown_tool_is_told_of_the_nearest() -> None:
-    registry = Registry(BUILT_IN)
+    registry = ToolRegistry(BUILT_IN)
     assert "ask_user" in registry.unknown("ask_the_user")
     assert "propose_plan" in registry.unknown("plan_propose")
     assert "ask_user, propose_plan, todo" in registry.unknown("zzz")
     assert len(registry.unknown("x" * 30_000)) < 500
-    assert "none" in Registry().unknown("todo")
+    assert "none" in ToolRegistry().unknown("todo")
 
 
 async def test_the_list_of_things_to_do_is_its_newest_call() -> None:
@@ -137,11 +137,11 @@ async def test_the_list_of_things_to_do_is_its_newest_call() -> None:
     given = TODO.parse(
         {"items": [{"text": "Look", "status": "in_progress"}, "Think", {"text": "Ask", "status": "done"}]}
     )
-    context = Context(
+    context = ToolContext(
         chat_id=ChatId("c"), owner_id=UserId("o"), workspace_id=None, call_id=CallId("x"), run=1
     )
     answer = TODO.run(context, given)
-    assert not isinstance(answer, Answer)
+    assert not isinstance(answer, ToolAnswer)
     assert (await answer).output == {
         "items": [
             {"text": "Look", "status": "in_progress"},

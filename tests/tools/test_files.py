@@ -10,14 +10,15 @@ import pytest
 from holdfast.core.ids import CallId, ChatId, UserId, WorkspaceId
 from holdfast.core.shapes import Json
 from holdfast.core.workspaces import Workspace
-from holdfast.tools.contract import Answer, Context, ToolError
+from holdfast.tools.contract import ToolAnswer, ToolContext, ToolError
 from holdfast.tools.files import file_tools
 from holdfast.tools.output import shown
-from holdfast.tools.registry import Registry
+from holdfast.tools.registry import ToolRegistry
 from holdfast.tools.search import search_tools
-from holdfast.workspaces.roots import Roots
-from holdfast.workspaces.seen import Seen
-from holdfast.workspaces.workspaces import Workspaces
+from holdfast.workspaces.files.read_state import SeenFiles
+from holdfast.workspaces.places.allowed_roots import Roots
+from holdfast.workspaces.places.chat_directory import Workspaces
+from tests.workspaces.walls import walled_in
 
 CHAT = ChatId("0199c000-0000-7000-8000-000000000001")
 
@@ -31,15 +32,17 @@ class Calls:
 
         workspaces = Workspaces(Roots(data, ()), find)
         self.directory = data / "scratch" / CHAT
-        self._tools = Registry((*file_tools(workspaces, Seen()), *search_tools(workspaces, None)))
+        self._tools = ToolRegistry(
+            (*file_tools(workspaces, SeenFiles()), *search_tools(workspaces, walled_in(data), None))
+        )
 
     async def answer(
         self, name: str, given: Json, *, run: int = 1, workspace_id: str | None = None
-    ) -> Answer:
+    ) -> ToolAnswer:
         tool = self._tools.get(name)
         assert tool is not None
         assert tool.run is not None
-        context = Context(
+        context = ToolContext(
             chat_id=CHAT,
             owner_id=UserId("o"),
             workspace_id=None if workspace_id is None else WorkspaceId(workspace_id),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.tools.contract import ToolError
-from holdfast.tools.registry import Registry
+from holdfast.tools.registry import ToolRegistry
 from tests.providers.replies import Call, call, calls, say
 from tests.tools.families import AT_REST, WAIT, Scene, spawn
 from tests.worker.engine import is_settled
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.heavy
 def workshop(scene: Scene, tmp_path: Path) -> Workshop:
     workshop = Workshop(scene.engine, tmp_path)
     scene.use(scene.related(workshop.isolation))
-    scene.engine.tools = Registry([*scene.engine.tools, workshop.touch])
+    scene.engine.tools = ToolRegistry([*scene.engine.tools, workshop.touch])
     return workshop
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.core.errors import StoreClosed, TryAgain
-from holdfast.tools.patience import patiently
+from holdfast.tools.waits import patiently
 
 
 async def test_it_is_asked_until_it_is_answered() -> None:

@@ -8,17 +8,17 @@ from holdfast.chats.commands import Decide
 from holdfast.core.chats import Settings
 from holdfast.core.ids import ChatId
 from holdfast.core.usage import Budget
-from holdfast.store import choices
+from holdfast.store import settings_rules
 from holdfast.tools.contract import ToolError
 from holdfast.tools.family import AgentLimits
-from holdfast.tools.spawning import AgentBudget, cap_of
+from holdfast.tools.spawn import AgentBudget, cap_of
 from tests.providers.replies import call, calls, say
 from tests.tools.families import AT_REST, WAIT, Scene, spawn
 from tests.worker.engine import OWNER
 
 
 async def settings_of(scene: Scene, chat_id: ChatId) -> Settings:
-    found = await scene.engine.store.read(choices.settings(chat_id))
+    found = await scene.engine.store.read(settings_rules.settings(chat_id))
     assert found is not None
     return found
 

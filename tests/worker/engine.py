@@ -18,15 +18,17 @@ from holdfast.core.accounts import NamedAgent, User
 from holdfast.core.calls import ActionCall
 from holdfast.core.chats import Chat, Settings
 from holdfast.core.clock import SystemClock
-from holdfast.core.events import Hint, LiveParts, LiveStep
+from holdfast.core.events import BusEvent, LiveParts, LiveStep
 from holdfast.core.ids import CallId, ChatId, NamedAgentId, RandomIds, UserId
 from holdfast.core.messages import Busy, Message
 from holdfast.core.parts import LivePart, Text, ToolCall, ToolResult
 from holdfast.core.steps import Step
+from holdfast.duties.duty import LeasedDuty
+from holdfast.duties.worker import Worker
 from holdfast.providers.backoff import RetryRule
 from holdfast.providers.configs import ModelConfig, ProviderConfig
 from holdfast.providers.prices import Prices
-from holdfast.providers.registry import Registry as Providers
+from holdfast.providers.registry import ModelRegistry as Providers
 from holdfast.providers.registry import Setup, complete
 from holdfast.providers.wire import StreamLimits
 from holdfast.store import calls as call_queries
@@ -37,10 +39,10 @@ from holdfast.store import steps as step_queries
 from holdfast.store.calls import FullCall
 from holdfast.store.interface import Applied, Store
 from holdfast.telemetry.metrics import Metrics
-from holdfast.tools.registry import Registry
+from holdfast.tools.registry import ToolRegistry
+from holdfast.worker.chat_duty import ChatDuty
 from holdfast.worker.models import ConfiguredModels
 from holdfast.worker.settings import WorkerSettings
-from holdfast.worker.worker import Worker
 from tests.providers.answering import Asked
 from tests.providers.server import ProviderServer
 
@@ -58,10 +60,12 @@ class ShiftedClock:
 
     def __init__(self) -> None:
         self.offset = timedelta()
+        # By how much the clock on the wall was set, while no time passed.
+        self.jumped = timedelta()
         self._real = SystemClock()
 
     def now(self) -> datetime:
-        return self._real.now() + self.offset
+        return self._real.now() + self.offset + self.jumped
 
     def elapsed(self) -> float:
         return self._real.elapsed() + self.offset.total_seconds()
@@ -72,9 +76,9 @@ class Hints:
 
     def __init__(self, bus: MemoryBus) -> None:
         self.lost = False
-        self.forward: Callable[[Hint], None] = bus.publish
+        self.forward: Callable[[BusEvent], None] = bus.publish
 
-    def publish(self, hint: Hint) -> None:
+    def publish(self, hint: BusEvent) -> None:
         if not self.lost:
             self.forward(hint)
 
@@ -109,6 +113,10 @@ class Live:
                 await self._more.wait()
 
 
+def _nothing(_: ChatDuty) -> Sequence[LeasedDuty[Any, Any]]:
+    return ()
+
+
 class Engine:
     """`default` is a model in the OpenAI chat format, `claude` in Anthropic's, `demo` needs no provider."""
 
@@ -120,7 +128,7 @@ class Engine:
         hints: Hints,
         providers: Providers,
         server: ProviderServer,
-        tools: Registry,
+        tools: ToolRegistry,
     ) -> None:
         self.hints = hints
         self.store = store
@@ -155,18 +163,23 @@ class Engine:
     # Workers
 
     def worker(self, settings: WorkerSettings = SETTINGS, **more: Any) -> Worker:
-        """One that is not run yet."""
-        models = ConfiguredModels(self.providers, Prices())
+        """One that is not run yet. `beside` makes more duties, given the one for chats."""
+        beside: Callable[[ChatDuty], Sequence[LeasedDuty[Any, Any]]] = more.pop("beside", _nothing)
         given: dict[str, Any] = {
             "store": self.store,
             "bus": self.bus,
-            "models": models,
+            "models": ConfiguredModels(self.providers, Prices()),
             "tools": self.tools,
             "metrics": self.metrics,
             "clock": self.clock,
             **more,
         }
-        return Worker(settings=settings, **given)
+        chats = ChatDuty(settings=settings, **given)
+        return Worker(
+            [chats, *beside(chats)],
+            lease_seconds=lambda: settings.lease_seconds,
+            **{name: given[name] for name in ("store", "bus", "metrics", "clock")},
+        )
 
     def start(self, settings: WorkerSettings = SETTINGS, **more: Any) -> Worker:
         worker = self.worker(settings, **more)

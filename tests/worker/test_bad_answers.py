@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from holdfast.chats.commands import RetryTurn
 from holdfast.core.ids import is_call_id
 from holdfast.core.parts import Notice
-from holdfast.worker.turn import Limits
+from holdfast.worker.actions import TurnLimits
 from tests.providers.replies import (
     BadUtf8,
     Call,
@@ -232,7 +232,7 @@ async def test_a_pause_with_calls_waits_for_their_results(engine: Engine) -> Non
 
 async def test_a_provider_that_pauses_for_ever_reaches_the_step_limit(engine: Engine) -> None:
     await engine.stop()
-    engine.start(replace(SETTINGS, limits=Limits(steps=4)))
+    engine.start(replace(SETTINGS, limits=TurnLimits(steps=4)))
     engine.server.answer = lambda asked: None if "Here" in str(asked.body) else Reply(stop="pause_turn")
     chat = await engine.create("Hello", model="claude")
     await engine.idle(chat)

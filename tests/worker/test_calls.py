@@ -1,10 +1,13 @@
 """Tool calls at work: some at once, alone, ending the turn, failing in every way a tool can."""
 
+from collections.abc import Callable
+
 import pytest
 
 from holdfast.chats.commands import Interrupt
 from holdfast.core.ids import WorkerId
 from holdfast.core.parts import ToolResult
+from holdfast.prompt.sources import PromptChat
 from holdfast.tools.output import OUTPUT_LIMIT
 from holdfast.worker.settings import WorkerSettings
 from tests.providers.replies import Call, Reply, calls, say
@@ -129,6 +132,44 @@ async def test_a_tool_that_wants_the_process_to_end(engine: Engine) -> None:
     engine.start()
     result = await only_result(engine, "call: exits")
     assert (result.outcome, result.output) == ("failed", "exits failed: SystemExit: 3")
+
+
+@pytest.mark.parametrize(
+    "tool, kind, told",
+    [
+        ("escapes", "generator", "GeneratorExit: at the wrong time"),
+        ("escapes", "group", "BaseExceptionGroup: several (2 sub-exceptions)"),
+        ("escapes_in_a_thread", "exit", "RuntimeError: SystemExit was raised"),
+        ("escapes_in_a_thread", "generator", "GeneratorExit: at the wrong time"),
+        ("escapes_in_a_thread", "group", "BaseExceptionGroup: several (2 sub-exceptions)"),
+        ("escapes_in_a_thread", "keyboard", "RuntimeError: KeyboardInterrupt was raised"),
+    ],
+)
+async def test_a_tool_that_raises_what_is_no_exception(
+    engine: Engine, tool: str, kind: str, told: str
+) -> None:
+    engine.start()
+    result = await only_result(engine, f'call: {tool} {{"name": "{kind}"}}')
+    assert (result.outcome, result.output) == ("failed", f"{tool} failed: {told}")
+
+
+async def test_a_turn_ends_whatever_is_raised_in_it(engine: Engine) -> None:
+    """The chat is nobody's then, and can be used."""
+
+    class Broken:
+        async def instructions(self, where: PromptChat) -> str | None:
+            raise GeneratorExit("in the middle of a turn")
+
+        async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> None:
+            return None
+
+    engine.start(surroundings=Broken())
+    chat = await engine.create("say: Hello.")
+    view = await engine.failed(chat)
+    assert view.chat.last_error is not None
+    assert view.chat.last_error.kind == "internal"
+    assert "GeneratorExit: in the middle of a turn" in (view.chat.last_error.detail or "")
+    assert view.chat.lease is None
 
 
 async def test_a_tool_that_answers_nonsense(engine: Engine) -> None:

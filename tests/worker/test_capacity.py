@@ -3,6 +3,7 @@
 from holdfast.chats.commands import CallResult, Create, Interrupt, SubmitResults
 from holdfast.core.chats import ClientTool, Settings
 from holdfast.core.ids import ChatId, UserId
+from holdfast.core.origins import FromChat
 from holdfast.core.parts import Text
 from holdfast.worker.settings import WorkerSettings
 from tests.worker.engine import OWNER, QUICK_RETRIES, STRANGER, Engine, eventually
@@ -37,7 +38,7 @@ async def test_more_than_fit_wait_and_say_so(engine_everywhere: Engine, tools: T
     # Those that waited longest go first.
     assert sorted(tools.ledger) == ["0", "1"]
     assert await waiting(engine, chats) == [None, None, "capacity", "capacity"]
-    assert worker.chats == 2
+    assert worker.held == 2
     tools.go("1").set()
     await eventually(lambda: "2" in tools.ledger)
     assert await waiting(engine, chats) == [None, None, None, "capacity"]
@@ -73,7 +74,11 @@ async def test_agents_have_places_of_their_own(engine: Engine, tools: Toolbox) -
         await engine.do(
             agent,
             Create(
-                owner_id=OWNER, settings=Settings(), parts=parts, parent_id=parents[0], root_id=parents[0]
+                owner_id=OWNER,
+                settings=Settings(),
+                parts=parts,
+                origin=FromChat(chat_id=parents[0]),
+                root_id=parents[0],
             ),
         )
     engine.start(at_most(max_chats=1, max_agents=2))
@@ -92,7 +97,7 @@ async def test_who_waits_for_somebody_takes_no_place(engine: Engine, tools: Tool
     view = await engine.waits(first)
     (second,) = await begin(engine, 1)
     await eventually(lambda: tools.running == 1)
-    assert worker.chats == 1
+    assert worker.held == 1
     assert (await engine.chat(first)).waiting is None
     # Answered while the place is taken, it waits for one.
     result = CallResult(call_id=view.calls[0].call_id, output="ok")
@@ -106,12 +111,12 @@ async def test_who_waits_for_somebody_takes_no_place(engine: Engine, tools: Tool
 async def test_who_waits_for_children_takes_no_place(engine_everywhere: Engine, tools: Toolbox) -> None:
     engine = engine_everywhere
     worker = engine.start(at_most(max_chats=1, max_per_user=1))
-    parent = await engine.create('call: wait_agents {"name": "children"}\nsay: Done.')
+    parent = await engine.create('call: minds_children {"name": "children"}\nsay: Done.')
     await eventually(lambda: tools.ledger == ["children"])
     assert (await engine.chat(parent)).waiting == "children"
     (other,) = await begin(engine, 1)
     await eventually(lambda: tools.ledger == ["children", "0"])
-    assert worker.chats == 2
+    assert worker.held == 2
     assert await waiting(engine, [parent, other]) == ["children", None]
     # It goes on although its place is taken.
     tools.go("children").set()
@@ -122,7 +127,7 @@ async def test_who_waits_for_children_takes_no_place(engine_everywhere: Engine, 
 
 async def test_who_also_does_something_else_takes_a_place(engine: Engine, tools: Toolbox) -> None:
     engine.start(at_most(max_chats=1))
-    parent = await engine.create('calls: wait_agents {"name": "c"}; patient {"name": "d"}\nsay: Done.')
+    parent = await engine.create('calls: minds_children {"name": "c"}; patient {"name": "d"}\nsay: Done.')
     await eventually(lambda: tools.running == 2)
     (other,) = await begin(engine, 1)
     assert await waiting(engine, [parent, other]) == [None, "capacity"]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.worker.worker import capacity
+from holdfast.worker.chat_duty import capacity
 
 counts = st.integers(0, 300)
 

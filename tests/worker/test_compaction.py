@@ -11,10 +11,11 @@ from holdfast.core.chats import Settings
 from holdfast.core.ids import ChatId
 from holdfast.core.parts import Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
+from holdfast.prompt.summaries import ASK_COMPACTION, BOUNDARY
 from holdfast.providers.interface import PromptMessage
-from holdfast.worker.compact import ASK, BOUNDARY, TOOL, without_oldest
+from holdfast.worker.actions import TurnLimits
+from holdfast.worker.compact import TOOL, without_oldest
 from holdfast.worker.settings import WorkerSettings
-from holdfast.worker.turn import Limits
 from tests.providers.answering import Asked
 from tests.providers.calling import assistant, results, user
 from tests.providers.replies import Hang, Reply, Status, call, fails, say
@@ -38,7 +39,7 @@ def small_models(request: pytest.FixtureRequest) -> None:
 
 
 def is_summary(asked: Asked) -> bool:
-    return ASK[:40] in said_to_model(asked)
+    return ASK_COMPACTION[:40] in said_to_model(asked)
 
 
 def summaries(engine: Engine) -> list[Asked]:
@@ -132,7 +133,7 @@ async def test_a_full_context_at_the_end_of_a_turn(engine: Engine) -> None:
     assert view.chat.turn == 1
     await engine.send(chat, "And now?")
     await engine.idle(chat)
-    assert said_to_model(engine.asked[-1]).endswith(f"{BOUNDARY}In short.\nAnd now?")
+    assert said_to_model(engine.asked[-1]).endswith(f"{BOUNDARY}In short.\n\nAnd now?")
 
 
 @pytest.mark.parametrize("threshold, summarised", [(100, False), (81, False), (80, True), (0, True)])
@@ -166,7 +167,7 @@ async def test_somebody_asks_for_it(engine_everywhere: Engine) -> None:
     assert (view.chat.turn, view.chat.turn_kind) == (2, "compaction")
     await engine.send(chat, "And now?")
     await engine.idle(chat)
-    assert said_to_model(engine.asked[-1]).endswith(f"{BOUNDARY}They greeted.\nAnd now?")
+    assert said_to_model(engine.asked[-1]).endswith(f"{BOUNDARY}They greeted.\n\nAnd now?")
 
 
 async def test_the_provider_says_it_is_too_long(engine_everywhere: Engine) -> None:
@@ -177,7 +178,7 @@ async def test_the_provider_says_it_is_too_long(engine_everywhere: Engine) -> No
     await engine.idle(chat)
     assert (await engine.texts(chat))[-1] == ("assistant", "Fits now.")
     assert (await summary_result(engine, chat))["source"] == "overflow"
-    assert said_to_model(engine.asked[-1]).endswith("In short.\nA very long message")
+    assert said_to_model(engine.asked[-1]).endswith("In short.\n\nA very long message")
 
 
 async def test_a_cheaper_model_may_do_it(engine: Engine) -> None:
@@ -225,7 +226,7 @@ async def test_everything_not_answered_is_carried_over(engine: Engine, tools: To
     # The steer was not there yet when the summary was made: it enters after it, once.
     assert "And ~this~ too" not in said_to_model(summaries(engine)[0])
     said = said_to_model(engine.asked[-1])
-    assert said.endswith("Exactly  this:\n\n\tdo it\nAnd ~this~ too")
+    assert said.endswith("Exactly  this:\n\n\tdo it\n\nAnd ~this~ too")
     assert said.count("And ~this~ too") == 1
 
 
@@ -253,7 +254,7 @@ async def test_a_message_sent_meanwhile_follows(engine: Engine) -> None:
     await eventually(lambda: len(summaries(engine)) == 1)
     await engine.send(chat, "And  exactly\tthis")
     await engine.idle(chat)
-    assert said_to_model(engine.asked[-1]).endswith("In short, of course.\nAnd  exactly\tthis")
+    assert said_to_model(engine.asked[-1]).endswith("In short, of course.\n\nAnd  exactly\tthis")
 
 
 # Interrupted
@@ -389,7 +390,7 @@ async def test_the_chat_stays_usable(engine: Engine) -> None:
 
 async def test_below_the_limit_the_turn_goes_on_without_further_tries(engine: Engine) -> None:
     engine.server.answer = stays(FULL)
-    engine.start(WorkerSettings(limits=Limits(steps=12)))
+    engine.start(WorkerSettings(limits=TurnLimits(steps=12)))
     chat = await engine.create("Add for ever")
     await engine.idle(chat)
     assert [step.kind for step in await engine.steps(chat)].count("compaction") == 2

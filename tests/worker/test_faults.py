@@ -53,7 +53,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     # frozen for half a lease
     "F-14": (
         "crash/test_leases.py::test_f14_a_short_freeze_changes_nothing",
-        "worker/test_lease.py::test_woken_after_a_short_freeze_it_goes_on",
+        "duties/test_lease.py::test_woken_after_a_short_freeze_it_goes_on",
     ),
     # frozen for five leases
     "F-15": (

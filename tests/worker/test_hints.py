@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.chats.commands import Command, Decide, Delete, Edit, FinishTurn, Interrupt
-from holdfast.core.events import Hint, Reread
+from holdfast.core.events import BusEvent, Reread
 from holdfast.core.ids import ChatId
 from holdfast.core.parts import Text
 from holdfast.store.hints import OWNED
@@ -24,12 +24,12 @@ SLOWLY = "One two three four five six seven eight nine ten eleven twelve thirtee
 class Disorder:
     """Gives each hint three times, and with it some that are long out of date."""
 
-    def __init__(self, publish: Callable[[Hint], None], seed: int) -> None:
-        self.earlier: list[Hint] = []
+    def __init__(self, publish: Callable[[BusEvent], None], seed: int) -> None:
+        self.earlier: list[BusEvent] = []
         self._publish = publish
         self._chance = random.Random(seed)
 
-    def give(self, hint: Hint) -> None:
+    def give(self, hint: BusEvent) -> None:
         self.earlier.append(hint)
         again = [hint] * 3 + self._chance.choices(self.earlier, k=3)
         self._chance.shuffle(again)
@@ -133,7 +133,7 @@ async def test_all_hints_are_lost(engine: Engine, tools: Toolbox) -> None:
     await engine.send(chat, "call: patient")
     await eventually(lambda: len(tools.ledger) == 2)
     await engine.do(chat, Delete())
-    await eventually(lambda: worker.chats == 0)
+    await eventually(lambda: worker.held == 0)
 
 
 async def test_read_again_ends_no_work_that_still_fits(engine: Engine) -> None:

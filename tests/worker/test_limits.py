@@ -8,11 +8,12 @@ import pytest
 from holdfast.chats.commands import Compact, Create, RetryTurn
 from holdfast.core.chats import Settings
 from holdfast.core.ids import ChatId
+from holdfast.core.origins import FromChat
 from holdfast.core.parts import Notice, Text
 from holdfast.core.usage import Budget
-from holdfast.tools.approval import Rules
+from holdfast.tools.approval import ApprovalRules
+from holdfast.worker.actions import TurnLimits
 from holdfast.worker.settings import WorkerSettings
-from holdfast.worker.turn import Limits
 from tests.providers.answering import Asked
 from tests.providers.replies import Reply, call, say
 from tests.worker.engine import OWNER, QUICK_RETRIES, Engine, eventually, model, said_to_model
@@ -104,7 +105,7 @@ async def test_a_budget_is_the_familys(engine: Engine) -> None:
             owner_id=OWNER,
             settings=Settings(),
             parts=(Text(text="Add for ever"),),
-            parent_id=parent,
+            origin=FromChat(chat_id=parent),
             root_id=parent,
         ),
     )
@@ -140,7 +141,7 @@ async def test_no_summary_is_made_on_a_spent_budget(engine: Engine) -> None:
 
 
 async def test_the_number_of_steps(engine: Engine) -> None:
-    engine.start(WorkerSettings(limits=Limits(steps=4), retry=QUICK_RETRIES))
+    engine.start(WorkerSettings(limits=TurnLimits(steps=4), retry=QUICK_RETRIES))
     chat = await engine.create(FOREVER)
     view = await engine.idle(chat)
     assert len(engine.asked) == 4
@@ -155,7 +156,7 @@ async def test_the_number_of_steps(engine: Engine) -> None:
 async def test_the_number_of_steps_with_a_queue(engine: Engine) -> None:
     chat = await engine.create(FOREVER)
     await engine.send(chat, "say: Next.")
-    engine.start(WorkerSettings(limits=Limits(steps=2), retry=QUICK_RETRIES))
+    engine.start(WorkerSettings(limits=TurnLimits(steps=2), retry=QUICK_RETRIES))
     view = await engine.failed(chat)
     assert view.chat.last_error is not None
     assert view.chat.last_error.kind == "step_limit"
@@ -163,7 +164,7 @@ async def test_the_number_of_steps_with_a_queue(engine: Engine) -> None:
 
 
 def test_1200_steps_unless_told_otherwise() -> None:
-    assert WorkerSettings().limits == Limits(steps=1200, compaction_threshold=70)
+    assert WorkerSettings().limits == TurnLimits(steps=1200, compaction_threshold=70)
 
 
 # The same failure again and again
@@ -218,7 +219,7 @@ async def test_and_so_may_a_retry(engine: Engine) -> None:
 
 async def test_a_denied_tool_is_not_called_for_ever(engine: Engine) -> None:
     engine.server.answer = failing(50)
-    engine.start(WorkerSettings(rules=Rules(per_tool={"broken": "deny"}), retry=QUICK_RETRIES))
+    engine.start(WorkerSettings(rules=ApprovalRules(per_tool={"broken": "deny"}), retry=QUICK_RETRIES))
     chat = await engine.create("Break it")
     await engine.idle(chat)
     assert len(engine.asked) == 6

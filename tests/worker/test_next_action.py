@@ -7,76 +7,80 @@ from holdfast.chats.view import View
 from holdfast.core.ids import StepId
 from holdfast.core.steps import Step, StepKind, TurnOutcome
 from holdfast.core.usage import Usage
-from holdfast.worker.progress import compactions_in_vain
-from holdfast.worker.repeats import Repeats
-from holdfast.worker.turn import (
+from holdfast.worker.actions import (
     Action,
+    AskPeople,
     CallModel,
-    Compact,
-    Fail,
+    CompactHistory,
+    EndWithFailure,
     Finish,
-    Limits,
-    Progress,
-    RequireAction,
     RunCalls,
-    context_of,
-    next_action,
+    TurnLimits,
+    TurnProgress,
 )
+from holdfast.worker.progress import compactions_in_vain, context_of
+from holdfast.worker.repeats import Repeats
+from holdfast.worker.turn import next_action
 from tests.chats.making import NOW, call, view
 
-GOING_ON = Progress(complete=False)
-COMPLETE = Progress(complete=True)
+GOING_ON = TurnProgress(complete=False)
+COMPLETE = TurnProgress(complete=True)
 ONCE_MORE = Repeats(failures={b"x": 3})
 TOO_OFTEN = Repeats(failures={b"x": 6}, told_of=frozenset({b"x"}))
 # Everything that could be said against going on.
-AGAINST = Progress(complete=True, ended_by_tool=True, repeats=TOO_OFTEN, over_budget=True, context="full")
+AGAINST = TurnProgress(complete=True, ended_by_tool=True, repeats=TOO_OFTEN, over_budget=True, context="full")
 
-CASES: list[tuple[str, View, Progress, Action]] = [
+CASES: list[tuple[str, View, TurnProgress, Action]] = [
     # 1. calls this server executes
     ("a call may start", view(calls=(call(1),)), AGAINST, RunCalls()),
     ("a call runs", view(calls=(call(1, "started"), call(2, "waiting"))), AGAINST, RunCalls()),
     ("one may start, one waits", view(calls=(call(1, "waiting"), call(2))), AGAINST, RunCalls()),
     # 2. calls that need somebody
-    ("somebody must act", view(calls=(call(1, "waiting"), call(2, "finished"))), AGAINST, RequireAction()),
+    ("somebody must act", view(calls=(call(1, "waiting"), call(2, "finished"))), AGAINST, AskPeople()),
     # 4. before 3: a summary would hide that the tool was called
     ("a tool ended the turn", view(calls=(call(1, "finished"),), compaction="overflow"), AGAINST, Finish()),
     # 3. a compaction was asked for, or is needed
-    ("a person asked", view(compaction="manual"), COMPLETE, Compact(source="manual")),
-    ("the context overflowed", view(compaction="overflow"), GOING_ON, Compact(source="overflow")),
-    ("it is full", view(), Progress(complete=False, context="full"), Compact(source="threshold")),
-    ("full at the end", view(), Progress(complete=True, context="full"), Compact(source="threshold")),
+    ("a person asked", view(compaction="manual"), COMPLETE, CompactHistory(source="manual")),
+    ("the context overflowed", view(compaction="overflow"), GOING_ON, CompactHistory(source="overflow")),
+    ("it is full", view(), TurnProgress(complete=False, context="full"), CompactHistory(source="threshold")),
+    (
+        "full at the end",
+        view(),
+        TurnProgress(complete=True, context="full"),
+        CompactHistory(source="threshold"),
+    ),
     (
         "full, with results",
         view(calls=(call(1, "finished"),)),
-        Progress(complete=False, context="full"),
-        Compact(source="threshold"),
+        TurnProgress(complete=False, context="full"),
+        CompactHistory(source="threshold"),
     ),
     # ... unless it was of no use twice: below the limit the turn goes on
     (
         "full in vain",
         view(),
-        Progress(complete=False, context="full", compactions_in_vain=2),
+        TurnProgress(complete=False, context="full", compactions_in_vain=2),
         CallModel(),
     ),
     (
         "asked for in spite of that",
         view(compaction="manual"),
-        Progress(complete=True, compactions_in_vain=2),
-        Compact(source="manual"),
+        TurnProgress(complete=True, compactions_in_vain=2),
+        CompactHistory(source="manual"),
     ),
     # 4. history is complete
     ("complete", view(), COMPLETE, Finish()),
-    ("complete and over budget", view(), Progress(complete=True, over_budget=True), Finish()),
+    ("complete and over budget", view(), TurnProgress(complete=True, over_budget=True), Finish()),
     (
         "full in vain, complete",
         view(),
-        Progress(complete=True, context="full", compactions_in_vain=2),
+        TurnProgress(complete=True, context="full", compactions_in_vain=2),
         Finish(),
     ),
     (
         "full and over budget, complete",
         view(),
-        Progress(complete=True, context="full", over_budget=True),
+        TurnProgress(complete=True, context="full", over_budget=True),
         Finish(),
     ),
     ("it was to summarise and no more", view(turn_kind="compaction"), GOING_ON, Finish()),
@@ -85,40 +89,40 @@ CASES: list[tuple[str, View, Progress, Action]] = [
     ("a user waits", view(), GOING_ON, CallModel()),
     ("a removed call still runs", view(calls=(call(1, "started", abandoned=True),)), GOING_ON, CallModel()),
     ("one step is left", view(turn_steps=1199), GOING_ON, CallModel()),
-    ("the same failed again", view(), Progress(complete=False, repeats=ONCE_MORE), CallModel(nudge=True)),
-    ("the model was told", view(), Progress(complete=False, repeats=ONCE_MORE.told()), CallModel()),
+    ("the same failed again", view(), TurnProgress(complete=False, repeats=ONCE_MORE), CallModel(nudge=True)),
+    ("the model was told", view(), TurnProgress(complete=False, repeats=ONCE_MORE.told()), CallModel()),
 ]
 
 
 @pytest.mark.parametrize("name, state, progress, action", CASES, ids=[case[0] for case in CASES])
-def test_the_next_action(name: str, state: View, progress: Progress, action: Action) -> None:
-    assert next_action(state, progress, Limits()) == action
+def test_the_next_action(name: str, state: View, progress: TurnProgress, action: Action) -> None:
+    assert next_action(state, progress, TurnLimits()) == action
 
 
 # 5. and the failures
 
-LIMITS: list[tuple[str, View, Progress, str]] = [
-    ("step limit", view(turn_steps=1200), Progress(complete=False, repeats=TOO_OFTEN), "step_limit"),
-    ("loop guard", view(), Progress(complete=False, repeats=TOO_OFTEN, over_budget=True), "loop_guard"),
-    ("budget", view(), Progress(complete=False, over_budget=True), "budget_exhausted"),
+LIMITS: list[tuple[str, View, TurnProgress, str]] = [
+    ("step limit", view(turn_steps=1200), TurnProgress(complete=False, repeats=TOO_OFTEN), "step_limit"),
+    ("loop guard", view(), TurnProgress(complete=False, repeats=TOO_OFTEN, over_budget=True), "loop_guard"),
+    ("budget", view(), TurnProgress(complete=False, over_budget=True), "budget_exhausted"),
     (
         "budget before a summary",
         view(),
-        Progress(complete=False, over_budget=True, context="full"),
+        TurnProgress(complete=False, over_budget=True, context="full"),
         "budget_exhausted",
     ),
     (
         "budget before one asked for",
         view(compaction="manual"),
-        Progress(complete=True, over_budget=True),
+        TurnProgress(complete=True, over_budget=True),
         "budget_exhausted",
     ),
 ]
 
 
 @pytest.mark.parametrize("name, state, progress, kind", LIMITS, ids=[case[0] for case in LIMITS])
-def test_a_limit_ends_the_turn(name: str, state: View, progress: Progress, kind: str) -> None:
-    action = next_action(state, progress, Limits())
+def test_a_limit_ends_the_turn(name: str, state: View, progress: TurnProgress, kind: str) -> None:
+    action = next_action(state, progress, TurnLimits())
     assert isinstance(action, Finish)
     assert action.limit is not None
     assert action.limit.kind == kind
@@ -126,8 +130,10 @@ def test_a_limit_ends_the_turn(name: str, state: View, progress: Progress, kind:
 
 @pytest.mark.parametrize("state", [view(), view(compaction="overflow")])
 def test_two_summaries_in_vain_fail_the_turn(state: View) -> None:
-    action = next_action(state, Progress(complete=False, context="over", compactions_in_vain=2), Limits())
-    assert isinstance(action, Fail)
+    action = next_action(
+        state, TurnProgress(complete=False, context="over", compactions_in_vain=2), TurnLimits()
+    )
+    assert isinstance(action, EndWithFailure)
     assert action.failure.kind == "context_overflow"
     assert "larger context" in action.failure.message
 

@@ -16,13 +16,13 @@ from holdfast.chats.commands import (
     Send,
     SubmitResults,
 )
-from holdfast.chats.hindsight import said_later
+from holdfast.chats.late_decisions import said_later
 from holdfast.chats.view import View
 from holdfast.core.calls import Verdict
 from holdfast.core.chats import ClientTool
 from holdfast.core.ids import CallId, ChatId
 from holdfast.core.parts import Text
-from holdfast.tools.approval import Rules
+from holdfast.tools.approval import ApprovalRules
 from holdfast.worker.settings import WorkerSettings
 from tests.providers.replies import Call, calls, say
 from tests.worker.dead import leave_running, new_call
@@ -31,7 +31,7 @@ from tests.worker.toolbox import Toolbox
 
 TAB = ClientTool(name="open_tab", description="Opens a tab.", input_schema={"type": "object"})
 QUESTION = 'call: ask_user {"questions": [{"id": "q1", "text": "Red or blue?", "options": ["red", "blue"]}]}'
-ASKING = WorkerSettings(retry=QUICK_RETRIES, poll_seconds=0.2, rules=Rules(per_tool={"write": "ask"}))
+ASKING = WorkerSettings(retry=QUICK_RETRIES, poll_seconds=0.2, rules=ApprovalRules(per_tool={"write": "ask"}))
 
 
 def answer(call_id: CallId, output: object, *, is_error: bool = False) -> SubmitResults:
@@ -56,7 +56,7 @@ async def test_a_client_tool_is_answered_by_the_caller(engine_everywhere: Engine
     assert timedelta(seconds=290) < call.deadline_at - view.chat.updated_at < timedelta(seconds=310)
     # Nobody owns the chat meanwhile, and it takes nobody's place.
     assert view.chat.lease is None
-    await eventually(lambda: worker.chats == 0)
+    await eventually(lambda: worker.held == 0)
     await engine.do(chat, answer(call.call_id, "opened"))
     await engine.idle(chat)
     assert (await engine.texts(chat))[-1] == ("assistant", "It says opened.")

@@ -253,7 +253,7 @@ async def test_a_key_that_is_nowhere(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "models, kind, advice",
     [
-        ((), "config", "add [models.default]"),
+        ((), "config", "holdfast model discover"),
         ((model(enabled=False),), "disabled", "choose another"),
     ],
 )

@@ -13,7 +13,7 @@ from holdfast.core.chats import Settings
 from holdfast.core.files import StoredFile
 from holdfast.core.ids import ChatId, RandomIds, UserId
 from holdfast.core.parts import Text
-from holdfast.files.kept import Files
+from holdfast.files.stored_files import StoredFiles
 from holdfast.store import users
 from tests.worker.engine import OWNER, STRANGER, Engine, model
 
@@ -26,7 +26,7 @@ def png() -> bytes:
     return written.getvalue()
 
 
-async def kept(engine: Engine, files: Files, owner: UserId, content: bytes, name: str) -> StoredFile:
+async def kept(engine: Engine, files: StoredFiles, owner: UserId, content: bytes, name: str) -> StoredFile:
     now = engine.clock.now()
     await engine.store.write(
         users.create(User(id=owner, name=owner, role="member", suspended_at=None, created_at=now))
@@ -36,7 +36,7 @@ async def kept(engine: Engine, files: Files, owner: UserId, content: bytes, name
         return await files.keep(incoming, owner, name)
 
 
-async def asked_with(engine: Engine, files: Files, file: StoredFile, name: str) -> object:
+async def asked_with(engine: Engine, files: StoredFiles, file: StoredFile, name: str) -> object:
     """The content of the user's message as the provider got it."""
     engine.configure(model(name, inputs=INPUTS))
     engine.start(files=files)
@@ -47,8 +47,10 @@ async def asked_with(engine: Engine, files: Files, file: StoredFile, name: str) 
     return engine.asked[0].body["messages"][-1]["content"]
 
 
-def opened(engine: Engine, tmp_path: Path) -> Files:
-    return Files(engine.store, tmp_path, most_bytes=2**20, clock=engine.clock, ids=RandomIds())
+def opened(engine: Engine, tmp_path: Path) -> StoredFiles:
+    return StoredFiles(
+        engine.store, tmp_path, most_bytes=2**20, quota_bytes=2**30, clock=engine.clock, ids=RandomIds()
+    )
 
 
 @pytest.mark.parametrize("name", ["default", "claude"])

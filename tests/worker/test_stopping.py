@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from holdfast.chats.commands import Command, Interrupt
+from holdfast.chats.commands import Command, Interrupt, StartCalls
 from holdfast.chats.view import View
 from holdfast.core.errors import Bug, TryAgain
 from holdfast.core.ids import ChatId, WorkerId
@@ -109,7 +109,7 @@ async def test_nothing_new_is_begun(engine: Engine, tools: Toolbox) -> None:
 async def test_a_worker_with_nothing_to_do_stops(engine: Engine) -> None:
     worker = engine.start()
     await engine.stop(worker)
-    assert worker.chats == 0
+    assert worker.held == 0
 
 
 async def test_a_worker_may_be_stopped_before_it_began(engine: Engine) -> None:
@@ -162,7 +162,7 @@ async def test_a_lost_lease_stops_the_work_and_a_new_worker_begins(
         return registered[-1]
 
     def renewing(worker_id: WorkerId, lease_seconds: float) -> bool:
-        lost = worker_id == registered[0] and bool(tools.ledger)
+        lost = registered[:1] == [worker_id] and bool(tools.ledger)
         return not lost and renew(worker_id, lease_seconds)
 
     monkeypatch.setattr(engine.store, "register_worker", registering)
@@ -188,7 +188,7 @@ async def test_a_chat_taken_over_by_somebody_else_is_let_go(engine: Engine, tool
     await engine.store.retire(view.chat.lease.worker_id)
     taken = await engine.store.acquire(other, limit=1, agents_limit=0)
     assert [one.chat.lease_number for one in taken] == [2]
-    await eventually(lambda: worker.chats == 0)
+    await eventually(lambda: worker.held == 0)
     # Whatever it still says is refused.
     assert tools.cancelled == [""]
     after = await engine.store.view(chat)
@@ -352,3 +352,34 @@ async def test_a_chat_that_cannot_even_fail_is_given_back(
     view = await engine.idle(chat)
     assert refused == ["begin_attempt", "fail_turn", "release", "release"]
     assert view.chat.lease_number == 2
+
+
+async def test_a_call_that_never_began_is_run_by_who_comes_next(
+    engine: Engine, tools: Toolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server is stopped between the commit that starts a call and the call: nobody has to wonder whether
+    it was run."""
+    transition = engine.store.transition
+
+    async def stopped_after_the_start(chat_id: ChatId, *commands: Command, **more: Any) -> Any:
+        done = await transition(chat_id, *commands, **more)
+        if any(isinstance(command, StartCalls) for command in commands):
+            first.stop()
+        return done
+
+    monkeypatch.setattr(engine.store, "transition", stopped_after_the_start)
+    chat = await engine.create('call: write {"name": "once"}\nsay: Done.')
+    first = engine.start()
+    await engine.until(chat, lambda view: bool(view.calls))
+    await engine.stop(first)
+    assert tools.ledger == []
+    (left,) = await engine.calls(chat)
+    assert (left.state, left.run) == ("pending", 0)
+    monkeypatch.undo()
+    engine.start()
+    await engine.idle(chat)
+    assert tools.ledger == ["once"]
+    (result,) = await engine.results(chat)
+    assert result.outcome == "succeeded"
+    (context,) = tools.contexts
+    assert context.run == 1

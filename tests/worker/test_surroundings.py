@@ -1,8 +1,11 @@
 """What a workspace says: its instructions once for each workspace, its check after every step that wrote."""
 
+import asyncio
 import errno
+from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 from typing_extensions import override
 
 from holdfast.chats.commands import Compact, RetryTurn
@@ -11,19 +14,28 @@ from holdfast.core.clock import SystemClock
 from holdfast.core.errors import NotFound, TryAgain
 from holdfast.core.ids import ChatId, WorkspaceId
 from holdfast.core.parts import Notice
+from holdfast.core.shapes import Json
 from holdfast.core.spans import Span
+from holdfast.feed.chat_reads import reading
 from holdfast.feed.cursor import Position
 from holdfast.feed.limits import PageSize
-from holdfast.feed.reading import reading
 from holdfast.feed.watch import tell
+from holdfast.prompt.sources import PromptChat
 from holdfast.store.traces import traced
 from holdfast.telemetry.spans import spans
-from holdfast.worker.run import Where
+from holdfast.tools.approval import ApprovalRules
+from holdfast.tools.contract import ToolAnswer, ToolContext
+from holdfast.tools.registry import ToolRegistry
 from tests.providers.replies import call, say
-from tests.worker.engine import Engine, said_to_model
+from tests.worker.engine import SETTINGS, Engine, eventually, said_to_model
+from tests.worker.toolbox import Named, tool
 
 WORKSPACE = WorkspaceId("019df000-0000-7000-8000-0000000000a1")
 OTHER = WorkspaceId("019df000-0000-7000-8000-0000000000a2")
+
+
+# Where commands run without asking, and so does a check.
+WALLED = replace(SETTINGS, rules=ApprovalRules(walled=True))
 
 
 class Told:
@@ -35,11 +47,11 @@ class Told:
         self.checked: list[WorkspaceId | None] = []
         self.checks = checks or []
 
-    async def instructions(self, where: Where) -> str | None:
+    async def instructions(self, where: PromptChat) -> str | None:
         self.asked.append(where.workspace_id)
         return self.texts.get(where.workspace_id)
 
-    async def check(self, where: Where) -> Checked | None:
+    async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> Checked | None:
         self.checked.append(where.workspace_id)
         return self.checks.pop(0) if self.checks else None
 
@@ -81,7 +93,7 @@ async def test_they_are_committed_once(engine: Engine) -> None:
 async def test_a_database_that_is_away_for_a_moment_fails_no_turn(engine: Engine) -> None:
     class Away(Told):
         @override
-        async def instructions(self, where: Where) -> str | None:
+        async def instructions(self, where: PromptChat) -> str | None:
             told = await super().instructions(where)
             if len(self.asked) < 3:
                 raise TryAgain("All connections to the database are in use.", 0.01)
@@ -101,7 +113,7 @@ class Refusing(Told):
         self.error, self.times = error, times
 
     @override
-    async def instructions(self, where: Where) -> str | None:
+    async def instructions(self, where: PromptChat) -> str | None:
         told = await super().instructions(where)
         if len(self.asked) <= self.times:
             raise self.error
@@ -111,7 +123,7 @@ class Refusing(Told):
 async def test_what_the_system_refuses_for_a_moment_is_asked_for_again(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.worker.owned.PREPARE_SECONDS", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holdfast.worker.owned_chat.PREPARE_SECONDS", (0.0, 0.0, 0.0))
     engine.start(surroundings=Refusing(OSError(errno.EMFILE, "Too many open files"), times=3))
     chat = await engine.create("say: One.", workspace_id=WORKSPACE)
     await engine.idle(chat)
@@ -121,14 +133,26 @@ async def test_what_the_system_refuses_for_a_moment_is_asked_for_again(
 async def test_what_it_refuses_for_long_fails_the_turn(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.worker.owned.PREPARE_SECONDS", (0.0, 0.0, 0.0))
-    told = Refusing(OSError(errno.EMFILE, "Too many open files"), times=100)
+    monkeypatch.setattr("holdfast.worker.owned_chat.PREPARE_SECONDS", (0.0, 0.0, 0.0))
+    told = Refusing(OSError(errno.EIO, "Input/output error"), times=100)
     engine.start(surroundings=told)
     chat = await engine.create("say: One.", workspace_id=WORKSPACE)
     error = (await engine.failed(chat)).chat.last_error
     assert error is not None
-    assert "Too many open files" in str(error.detail)
+    assert "Input/output error" in str(error.detail)
     assert len(told.asked) == 4
+
+
+async def test_what_the_machine_lacks_for_long_is_waited_for(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.worker.owned_chat.PREPARE_SECONDS", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holdfast.worker.runner.SHORTAGE_SECONDS", (0.0,))
+    told = Refusing(OSError(errno.EMFILE, "Too many open files"), times=20)
+    engine.start(surroundings=told)
+    chat = await engine.create("say: One.", workspace_id=WORKSPACE)
+    assert (await engine.idle(chat)).chat.last_error is None
+    assert len(told.asked) > 20
 
 
 async def test_a_place_that_is_gone_fails_the_turn_at_once_and_says_so(engine: Engine) -> None:
@@ -185,7 +209,7 @@ async def test_a_summary_does_not_swallow_them(engine: Engine) -> None:
 
 async def test_what_a_check_finds_wrong_is_told_before_the_next_step(engine: Engine) -> None:
     told = Told({}, checks=[checked("failed", "tabs in line 3")])
-    engine.start(surroundings=told)
+    engine.start(WALLED, surroundings=told)
     engine.server.queue(call("save"), call("look"), say("Done."))
     chat = await engine.create("Save it.", workspace_id=WORKSPACE)
     await engine.idle(chat)
@@ -195,8 +219,34 @@ async def test_what_a_check_finds_wrong_is_told_before_the_next_step(engine: Eng
     assert engine.server.refusals == []
 
 
+async def test_a_check_is_not_begun_once_the_lease_is_over(engine: Engine) -> None:
+    """As after a freeze between the look at the lease and the command; the turn is the next owner's."""
+
+    class Slow(Told):
+        def __init__(self) -> None:
+            super().__init__({})
+            self.asking: list[Callable[[], bool]] = []
+
+        @override
+        async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> Checked | None:
+            self.asking.append(still_ours)
+            await asyncio.Event().wait()
+
+    told = Slow()
+    worker = engine.start(replace(WALLED, cancel_seconds=0.1, grace_seconds=0.0), surroundings=told)
+    engine.server.queue(call("save"), say("Done."))
+    chat = await engine.create("Save it.", workspace_id=WORKSPACE)
+    await eventually(lambda: bool(told.asking))
+    assert await asyncio.to_thread(told.asking[0])
+    await engine.stop(worker)
+    assert not await asyncio.to_thread(told.asking[0])
+    view = await engine.store.view(chat)
+    assert view is not None
+    assert view.chat.status == "running"
+
+
 async def test_a_check_that_passed_is_shown_to_people_alone(engine: Engine) -> None:
-    engine.start(surroundings=Told({}, checks=[checked("passed")]))
+    engine.start(WALLED, surroundings=Told({}, checks=[checked("passed")]))
     engine.server.queue(call("save"), say("Done."))
     chat = await engine.create("Save it.", workspace_id=WORKSPACE)
     await engine.idle(chat)
@@ -209,7 +259,7 @@ async def test_a_check_that_passed_is_shown_to_people_alone(engine: Engine) -> N
 
 async def test_a_check_is_a_span_of_its_turn(engine_everywhere: Engine) -> None:
     engine = engine_everywhere
-    engine.start(surroundings=Told({}, checks=[checked("failed", "tabs"), checked("passed")]))
+    engine.start(WALLED, surroundings=Told({}, checks=[checked("failed", "tabs"), checked("passed")]))
     engine.server.queue(call("save"), call("save"), say("Done."))
     chat = await engine.create("Save it.", workspace_id=WORKSPACE)
     await engine.idle(chat)
@@ -230,3 +280,51 @@ async def test_a_check_is_a_span_of_its_turn(engine_everywhere: Engine) -> None:
         told = tell(position, read[0], read[1][0])
         events = [event.payload for event in told.events if event.name == "span"]
         assert sum(isinstance(span, Span) and span.kind == "check" for span in events) == expected
+
+
+REFUSING = {
+    "without a wall": ApprovalRules(),
+    "execute denied": ApprovalRules(walled=True, per_tool={"execute": "deny"}),
+    "execute asks": ApprovalRules(walled=True, per_tool={"execute": "ask"}),
+    "everything asks": ApprovalRules(walled=True, default="ask", per_tool={"save": "allow"}),
+    "everything denied but the writing": ApprovalRules(
+        walled=True, default="deny", per_tool={"save": "allow"}
+    ),
+}
+
+
+@pytest.mark.parametrize("why", REFUSING)
+async def test_a_check_is_a_command_of_the_agent(engine: Engine, why: str) -> None:
+    """It runs what the agent wrote, a Makefile say: where the agent may not, neither does the check."""
+    told = Told({}, checks=[checked("failed", "it ran")])
+    engine.start(replace(SETTINGS, rules=REFUSING[why]), surroundings=told)
+    engine.server.queue(call("save"), say("Done."))
+    chat = await engine.create("Save it.", workspace_id=WORKSPACE)
+    await engine.idle(chat)
+    assert told.checked == []
+
+
+@pytest.mark.parametrize(
+    "chosen, runs",
+    [
+        ({"execute": "deny"}, False),
+        ({"execute": "ask"}, False),
+        (["save"], False),
+        (["save", "execute"], True),
+        ({"execute": "allow"}, True),
+    ],
+)
+async def test_what_is_chosen_for_a_chat_counts_for_its_check(
+    engine: Engine, chosen: Json, runs: bool
+) -> None:
+    told = Told({}, checks=[checked("passed")])
+    engine.tools = ToolRegistry([*engine.tools, tool("execute", _run, reach="command")])
+    engine.start(WALLED, surroundings=told)
+    engine.server.queue(call("save"), say("Done."))
+    chat = await engine.create("Save it.", workspace_id=WORKSPACE, tools=chosen)
+    await engine.idle(chat)
+    assert told.checked == ([WORKSPACE] if runs else [])
+
+
+async def _run(context: ToolContext, given: Named) -> ToolAnswer:
+    return ToolAnswer(output=given.name)

@@ -4,13 +4,14 @@ what a person wrote."""
 from typing import Unpack
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.chats.commands import Archive, Delete, Edit
 from holdfast.core.chats import Settings
 from holdfast.core.ids import ChatId
 from holdfast.core.parts import Text
-from holdfast.store.choices import settings
 from holdfast.store.interface import Choices
+from holdfast.store.settings_rules import settings
 from holdfast.worker.settings import WorkerSettings
 from tests.providers.answering import Asked
 from tests.providers.replies import Fault, Hang, Page, Reply, Status, fails, say
@@ -118,6 +119,15 @@ async def test_a_model_names_it(naming: Engine) -> None:
     asked = [asked for asked in naming.asked if asked.model == "titles-model"]
     assert [one.body["max_tokens"] for one in asked] == [200, 200]
     assert all("tools" not in one.body for one in asked)
+
+
+async def test_summaries_can_do_without_the_model(naming: Engine) -> None:
+    naming.start(replace(BY_MODEL, summaries_by_model=False))
+    name_with(naming, say("A greeting"), say("Never asked for."))
+    chat = await naming.create("Hello.\nsay: Hi there.")
+    await naming.idle(chat)
+    assert (await titled(naming, chat, "A greeting")).summary == "Hi there."
+    assert len([asked for asked in naming.server.log if asked.model == "titles-model"]) == 1
 
 
 async def test_junk_is_bounded(naming: Engine) -> None:

@@ -5,9 +5,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
-from holdfast.tools.registry import Registry
+from holdfast.tools.registry import ToolRegistry
 from holdfast.tools.todo import TODO
 
 
@@ -24,12 +24,21 @@ class Sized(Input, frozen=True, kw_only=True):
     size: int
 
 
+# What is no Exception.
+ESCAPING: dict[str, BaseException] = {
+    "exit": SystemExit(3),
+    "generator": GeneratorExit("at the wrong time"),
+    "group": BaseExceptionGroup("several", [GeneratorExit(), ValueError("bad")]),
+    "keyboard": KeyboardInterrupt(),
+}
+
+
 class Toolbox:
     """The tools of one test. `ledger` has a line for every effect; `go` lets the patient ones end."""
 
     def __init__(self) -> None:
         self.ledger: list[str] = []
-        self.contexts: list[Context] = []
+        self.contexts: list[ToolContext] = []
         self.running = 0
         self.most_running = 0
         self.threads: set[int] = set()
@@ -41,17 +50,23 @@ class Toolbox:
     def go(self, name: str = "") -> asyncio.Event:
         return self._go.setdefault(name, asyncio.Event())
 
-    def registry(self) -> Registry:
-        return Registry(
+    def registry(self) -> ToolRegistry:
+        return ToolRegistry(
             [
                 tool("add", self._add, input=Add, effect="read"),
                 tool("write", self._write),
                 tool("put", self._write, effect="idempotent"),
-                tool("save", self._write, effect="idempotent", reach="workspace"),
+                tool("save", self._write, effect="idempotent", reach="workspace", traits=("writes",)),
                 tool("look", self._write, effect="read"),
                 tool("patient", self._patient),
                 tool("patient_read", self._patient, effect="read"),
-                tool("wait_agents", self._patient, effect="read", timeout_seconds=None),
+                tool(
+                    "minds_children",
+                    self._patient,
+                    effect="read",
+                    traits=("waits_for_children",),
+                    timeout_seconds=None,
+                ),
                 tool("tidy", self._tidy),
                 tool("stubborn", self._stubborn),
                 tool("block", self._block),
@@ -59,13 +74,15 @@ class Toolbox:
                 tool("broken", self._broken),
                 tool("refuse", self._refuse),
                 tool("exits", self._exits),
+                tool("escapes", self._escapes),
+                tool("escapes_in_a_thread", self._escapes_in_a_thread),
                 tool("nonsense", self._nonsense),
                 tool("strange", self._strange),
                 tool("slow", self._patient, timeout_seconds=0.05),
                 tool("slow_block", self._block, timeout_seconds=0.05),
                 tool("big", self._big, input=Sized, effect="read"),
                 tool("alone", self._write, exclusive=True),
-                tool("done", self._write, ends_turn=True),
+                tool("done", self._write, traits=("ends_turn",)),
                 tool("fetch", self._write, reach="outside"),
                 tool("shell", self._write, reach="command"),
                 ASK_USER,
@@ -74,16 +91,16 @@ class Toolbox:
             ]
         )
 
-    async def _add(self, context: Context, given: Add) -> Answer:
+    async def _add(self, context: ToolContext, given: Add) -> ToolAnswer:
         self.contexts.append(context)
-        return Answer(output=given.a + given.b)
+        return ToolAnswer(output=given.a + given.b)
 
-    async def _write(self, context: Context, given: Named) -> Answer:
+    async def _write(self, context: ToolContext, given: Named) -> ToolAnswer:
         self.contexts.append(context)
         self.ledger.append(given.name)
-        return Answer(output=f"wrote {given.name}")
+        return ToolAnswer(output=f"wrote {given.name}")
 
-    async def _patient(self, context: Context, given: Named) -> Answer:
+    async def _patient(self, context: ToolContext, given: Named) -> ToolAnswer:
         self.ledger.append(given.name)
         self.running += 1
         self.most_running = max(self.most_running, self.running)
@@ -94,18 +111,19 @@ class Toolbox:
             raise
         finally:
             self.running -= 1
-        return Answer(output=f"waited {given.name}")
+        return ToolAnswer(output=f"waited {given.name}")
 
-    async def _tidy(self, context: Context, given: Named) -> Answer:
+    async def _tidy(self, context: ToolContext, given: Named) -> ToolAnswer:
         """Cancelled, it says how far it came."""
+        self.contexts.append(context)
         self.ledger.append(given.name)
         try:
             await self.go(given.name).wait()
         except asyncio.CancelledError:
-            return Answer(output="half of it", outcome="cancelled")
-        return Answer(output="all of it")
+            return ToolAnswer(output="half of it", outcome="cancelled")
+        return ToolAnswer(output="all of it")
 
-    async def _stubborn(self, context: Context, given: Named) -> Answer:
+    async def _stubborn(self, context: ToolContext, given: Named) -> ToolAnswer:
         """Does not end when it is told to."""
         self.ledger.append(given.name)
         while not self.go(given.name).is_set():
@@ -113,37 +131,43 @@ class Toolbox:
                 await self.go(given.name).wait()
             except asyncio.CancelledError:
                 self.cancelled.append(given.name)
-        return Answer(output="in its own time")
+        return ToolAnswer(output="in its own time")
 
-    def _block(self, context: Context, given: Named) -> Answer:
+    def _block(self, context: ToolContext, given: Named) -> ToolAnswer:
         self.ledger.append(given.name)
         self.threads.add(threading.get_ident())
         self.release.wait(30)
-        return Answer(output="unblocked")
+        return ToolAnswer(output="unblocked")
 
-    def _quick_block(self, context: Context, given: Named) -> Answer:
+    def _quick_block(self, context: ToolContext, given: Named) -> ToolAnswer:
         self.ledger.append(given.name)
         self.threads.add(threading.get_ident())
         time.sleep(0.2)
-        return Answer(output="a nap")
+        return ToolAnswer(output="a nap")
 
-    async def _broken(self, context: Context, given: Named) -> Answer:
+    async def _broken(self, context: ToolContext, given: Named) -> ToolAnswer:
         raise LookupError("nothing there")
 
-    async def _refuse(self, context: Context, given: Named) -> Answer:
+    async def _escapes(self, context: ToolContext, given: Named) -> ToolAnswer:
+        raise ESCAPING[given.name]
+
+    def _escapes_in_a_thread(self, context: ToolContext, given: Named) -> ToolAnswer:
+        raise ESCAPING[given.name]
+
+    async def _refuse(self, context: ToolContext, given: Named) -> ToolAnswer:
         raise ToolError("Not like this: use another name.")
 
-    async def _exits(self, context: Context, given: Named) -> Answer:
+    async def _exits(self, context: ToolContext, given: Named) -> ToolAnswer:
         raise SystemExit(3)
 
-    async def _nonsense(self, context: Context, given: Named) -> object:
+    async def _nonsense(self, context: ToolContext, given: Named) -> object:
         return "not an Answer"
 
-    async def _strange(self, context: Context, given: Named) -> Answer:
-        return Answer(output={"set": {1, 2}, "text": "\ud800"})
+    async def _strange(self, context: ToolContext, given: Named) -> ToolAnswer:
+        return ToolAnswer(output={"set": {1, 2}, "text": "\ud800"})
 
-    async def _big(self, context: Context, given: Sized) -> Answer:
-        return Answer(output="x" * (given.size - 3) + "end")
+    async def _big(self, context: ToolContext, given: Sized) -> ToolAnswer:
+        return ToolAnswer(output="x" * (given.size - 3) + "end")
 
 
 def tool(name: str, run: Callable[..., object], **more: object) -> Tool:

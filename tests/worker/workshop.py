@@ -8,14 +8,15 @@ from holdfast.core.clock import SystemClock
 from holdfast.core.ids import ChatId, RandomIds, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
 from holdfast.store import users, workspaces
-from holdfast.tools.contract import Answer, Context
+from holdfast.tools.contract import ToolAnswer, ToolContext
 from holdfast.tools.isolation import OwnWorktrees
-from holdfast.workspaces.roots import Roots
-from holdfast.workspaces.workspaces import Workspaces
-from holdfast.workspaces.worktrees import Worktrees
+from holdfast.workspaces.git.worktrees import Worktrees
+from holdfast.workspaces.places.allowed_roots import Roots
+from holdfast.workspaces.places.chat_directory import Workspaces
 from tests.worker.engine import OWNER, Engine
 from tests.worker.toolbox import Named, tool
 from tests.workspaces.repository import git, make_repository
+from tests.workspaces.walls import walled_in
 
 
 class Workshop:
@@ -28,7 +29,9 @@ class Workshop:
         data = base / "workshop"
         data.mkdir(mode=0o700)
         roots = Roots(data, (base / "code",))
-        self.isolation = OwnWorktrees(engine.store, Worktrees(roots), SystemClock(), RandomIds())
+        self.isolation = OwnWorktrees(
+            engine.store, Worktrees(roots, walled_in(data)), SystemClock(), RandomIds()
+        )
         self._workspaces = Workspaces(roots, self._find)
         self.touch = tool("touch", self._touch, effect="idempotent")
 
@@ -58,7 +61,7 @@ class Workshop:
     async def _find(self, workspace_id: WorkspaceId, owner_id: UserId) -> Workspace | None:
         return await self._engine.store.read(workspaces.workspace(workspace_id, owner_id))
 
-    async def _touch(self, context: Context, given: Named) -> Answer:
+    async def _touch(self, context: ToolContext, given: Named) -> ToolAnswer:
         root = await self._workspaces.root_of(context)
         (root.path / given.name).write_text("touched\n")
-        return Answer(output=f"touched {given.name}")
+        return ToolAnswer(output=f"touched {given.name}")

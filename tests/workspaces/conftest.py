@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.workspaces.sandbox import Kind
+from holdfast.workspaces.commands.wall import Kind
 from tests.workspaces.rooms import EVERYWHERE, WALLS, Room, room
 
 

@@ -3,7 +3,7 @@ reason of the refusal. A line of a case is easier to judge than a rule."""
 
 from typing import NamedTuple
 
-from holdfast.workspaces.edits import Reason
+from holdfast.workspaces.files.edits import Reason
 
 
 class Case(NamedTuple):

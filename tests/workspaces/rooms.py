@@ -12,15 +12,16 @@ import pytest
 
 from holdfast.core.clock import SystemClock
 from holdfast.core.ids import ChatId, RandomIds
-from holdfast.workspaces.cells import Order
-from holdfast.workspaces.cgroups import Cgroups
-from holdfast.workspaces.excerpts import head_and_tail
-from holdfast.workspaces.limits import Limits
-from holdfast.workspaces.mounts import Place
-from holdfast.workspaces.probe import Probe, probe
-from holdfast.workspaces.processes import Process, Processes
-from holdfast.workspaces.records import End, Entry
-from holdfast.workspaces.sandbox import Kind
+from holdfast.workspaces.commands.cgroups import Cgroups
+from holdfast.workspaces.commands.command_setup import CommandOrder
+from holdfast.workspaces.commands.limits import CommandLimits
+from holdfast.workspaces.commands.mounts import CommandPlace
+from holdfast.workspaces.commands.networks import Network
+from holdfast.workspaces.commands.output_excerpts import head_and_tail
+from holdfast.workspaces.commands.process_records import ProcessEnd, ProcessEntry
+from holdfast.workspaces.commands.processes import Process, Processes
+from holdfast.workspaces.commands.wall import Kind
+from holdfast.workspaces.commands.wall_probe import Probe, probe
 
 CHAT = ChatId("01890000-0000-7000-8000-000000000001")
 # Nothing may depend on speed: these only end a test that would hang.
@@ -39,17 +40,17 @@ class Room:
     data: Path
     workspace: Path
     processes: Processes
-    limits: Limits
+    limits: CommandLimits
 
     @property
-    def place(self) -> Place:
-        return Place(root=self.workspace)
+    def place(self) -> CommandPlace:
+        return CommandPlace(root=self.workspace)
 
     async def start(self, command: str, chat_id: ChatId = CHAT, **order: object) -> Process:
         asked = {"place": self.place, "cwd": self.workspace, "background": False, **order}
-        return await self.processes.start(Order(chat_id=chat_id, command=command, **asked))  # pyright: ignore[reportArgumentType]
+        return await self.processes.start(CommandOrder(chat_id=chat_id, command=command, **asked))  # pyright: ignore[reportArgumentType]
 
-    async def run(self, command: str) -> tuple[End, str]:
+    async def run(self, command: str) -> tuple[ProcessEnd, str]:
         """How it ended, and what it printed."""
         process = await self.start(command)
         await self.ended(process)
@@ -60,7 +61,7 @@ class Room:
         done, _ = await asyncio.wait({process.ended}, timeout=PATIENCE_SECONDS)
         assert done, f"{process.entry.command!r} did not end"
 
-    async def text(self, entry: Entry) -> str:
+    async def text(self, entry: ProcessEntry) -> str:
         return (await self.processes.look(entry, lambda output: head_and_tail(100_000, output))).text
 
     async def printed(self, process: Process, wanted: str) -> None:
@@ -75,8 +76,8 @@ async def room(
     directory: Path,
     kind: Kind,
     *,
-    limits: Limits | None = None,
-    network: bool = True,
+    limits: CommandLimits | None = None,
+    network: Network = "host",
     hidden: tuple[Path, ...] = (),
     environment: Mapping[str, str] | None = None,
     groups: bool = True,
@@ -85,13 +86,14 @@ async def room(
     data, workspace = directory / "data", directory / "workspace"
     for path in (data, workspace):
         path.mkdir(exist_ok=True)
-    limits = limits or Limits()
+    limits = limits or CommandLimits()
     cgroups = Cgroups.find(data) if groups else None
     kinds = () if kind == "none" else (kind,)
     found = probe(data, cgroups=cgroups, limits=limits, hidden=hidden, network=network, kinds=kinds)
     processes = Processes(
         data,
         found.wall,
+        networks=found.networks(),
         clock=SystemClock(),
         ids=RandomIds(),
         limits=limits,

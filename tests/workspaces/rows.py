@@ -111,11 +111,11 @@ def circles(stage: Stage) -> None:
 
 def one_file_two_names(stage: Stage) -> None:
     """Two names for one file in a call would lose an edit."""
-    from holdfast.workspaces.edits import Edit
+    from holdfast.workspaces.files.edits import PassageEdit
 
     stage.write("a.txt", "one two\n")
     stage.link("b.txt", "a.txt")
-    edits = [("a.txt", Edit(old="one", new="1")), ("b.txt", Edit(old="two", new="2"))]
+    edits = [("a.txt", PassageEdit(old="one", new="1")), ("b.txt", PassageEdit(old="two", new="2"))]
     assert "the same file" in refusal(stage.files().edit, edits)
     assert stage.read("a.txt") == "one two\n"
 
@@ -277,20 +277,26 @@ def bad_edits(stage: Stage) -> None:
     stage.write("a.txt", text)
     stage.write("b.txt", "other\n")
     before = (stage.inside / "a.txt").stat()
-    from holdfast.workspaces.edits import Edit
+    from holdfast.workspaces.files.edits import PassageEdit
 
     for edits, told in (
-        ([("a.txt", Edit(old="", new="x"))], "empty"),
-        ([("a.txt", Edit(old="four", new="x"))], "not in the file"),
-        ([("a.txt", Edit(old="two", new="x"))], "found 2 times"),
-        ([("a.txt", Edit(old="one", new="one"))], "the same"),
-        ([("a.txt", Edit(old="one two", new="x")), ("a.txt", Edit(old="one", new="y"))], "overlap"),
-        ([("a.txt", Edit(old="o.e", new="x"))], "not in the file"),
-        ([("a.txt", Edit(old="one", new="x"))] * 10_000, "10000 edits are more than"),
-        ([], "no edit"),
-        ([("b.txt", Edit(old="other", new="x")), ("a.txt", Edit(old="four", new="x"))], "Edit 2 (a.txt)"),
+        ([("a.txt", PassageEdit(old="", new="x"))], "empty"),
+        ([("a.txt", PassageEdit(old="four", new="x"))], "not in the file"),
+        ([("a.txt", PassageEdit(old="two", new="x"))], "found 2 times"),
+        ([("a.txt", PassageEdit(old="one", new="one"))], "the same"),
         (
-            [("b.txt", Edit(old="other", new="x")), ("gone.txt", Edit(old="a", new="x"))],
+            [("a.txt", PassageEdit(old="one two", new="x")), ("a.txt", PassageEdit(old="one", new="y"))],
+            "overlap",
+        ),
+        ([("a.txt", PassageEdit(old="o.e", new="x"))], "not in the file"),
+        ([("a.txt", PassageEdit(old="one", new="x"))] * 10_000, "10000 edits are more than"),
+        ([], "no edit"),
+        (
+            [("b.txt", PassageEdit(old="other", new="x")), ("a.txt", PassageEdit(old="four", new="x"))],
+            "Edit 2 (a.txt)",
+        ),
+        (
+            [("b.txt", PassageEdit(old="other", new="x")), ("gone.txt", PassageEdit(old="a", new="x"))],
             "There is no gone.txt",
         ),
     ):
@@ -306,17 +312,17 @@ def two_chats(stage: Stage) -> None:
     mine, theirs = stage.files(), stage.files(OTHER_CHAT)
     mine.write("a.txt", "one\ntwo\n")
     assert theirs.read("a.txt", None, None).text == "one\ntwo\n"
-    from holdfast.workspaces.edits import Edit
+    from holdfast.workspaces.files.edits import PassageEdit
 
-    mine.edit([("a.txt", Edit(old="one", new="1"))])
+    mine.edit([("a.txt", PassageEdit(old="one", new="1"))])
     for what, args in (
-        (theirs.edit, ([("a.txt", Edit(old="two", new="2"))],)),
+        (theirs.edit, ([("a.txt", PassageEdit(old="two", new="2"))],)),
         (theirs.write, ("a.txt", "all new\n")),
         (theirs.delete, ("a.txt",)),
     ):
         assert "was changed since you last read it" in refusal(what, *args)
     assert theirs.read("a.txt", None, None).text == "1\ntwo\n"
-    theirs.edit([("a.txt", Edit(old="two", new="2"))])
+    theirs.edit([("a.txt", PassageEdit(old="two", new="2"))])
     assert (stage.inside / "a.txt").read_text() == "1\n2\n"
     (stage.inside / "a.txt").unlink()
     assert "was deleted since" in refusal(theirs.write, "a.txt", "x")

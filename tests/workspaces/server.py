@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import structlog
 
-from holdfast.workspaces.processes import Process
+from holdfast.workspaces.commands.processes import Process
 from tests.workspaces.rooms import Room, room
 
 
-async def main(directory: Path, kind: str, orders: list[dict[str, Any]]) -> None:
-    async with room(directory, cast(Any, kind)) as found:
+async def main(directory: Path, kind: str, orders: list[dict[str, Any]], network: str) -> None:
+    async with room(directory, cast(Any, kind), network=cast(Any, network)) as found:
         if found is None:
             say({"skip": f"this machine has no wall made by {kind} for this user"})
             return
@@ -53,4 +53,4 @@ def say(what: object) -> None:
 
 if __name__ == "__main__":
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])))
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]), sys.argv[4]))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.workspaces.cgroups import Cgroups
+from holdfast.workspaces.commands.cgroups import Cgroups
 from tests.workspaces.rooms import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -22,11 +22,18 @@ Order = dict[str, Any]
 class Served:
     """A running one."""
 
-    def __init__(self, directory: Path, kind: str, orders: list[Order], stranger: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        kind: str,
+        orders: list[Order],
+        stranger: bool = False,
+        network: str = "host",
+    ) -> None:
         self._directory = directory
         interpreter = strangers_python() if stranger else sys.executable
         self.process = subprocess.Popen(
-            [interpreter, "-m", "tests.workspaces.server", str(directory), kind, json.dumps(orders)],
+            [interpreter, "-m", "tests.workspaces.server", str(directory), kind, json.dumps(orders), network],
             cwd=ROOT,
             env=_environment(stranger),
             stdout=subprocess.PIPE,
@@ -71,8 +78,10 @@ def serve(directory: Path, kind: str, orders: list[Order], stranger: bool = Fals
 
 
 def _environment(stranger: bool) -> dict[str, str]:
-    if not stranger:
-        return dict(os.environ)
+    return strangers_environment() if stranger else dict(os.environ)
+
+
+def strangers_environment() -> dict[str, str]:
     # What it may import without a home, an environment or rights of its own.
     places = [str(ROOT / "src"), *(place for place in sys.path if place.endswith("site-packages"))]
     return {
@@ -87,7 +96,11 @@ def strangers_python() -> str:
     for candidate in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
         try:
             tried = subprocess.run(
-                [candidate, "-c", "import holdfast.workspaces.processes, pytest, tests.workspaces.rooms"],
+                [
+                    candidate,
+                    "-c",
+                    "import holdfast.workspaces.commands.processes, pytest, tests.workspaces.rooms",
+                ],
                 cwd=ROOT,
                 env=_environment(stranger=True),
                 user=STRANGER,

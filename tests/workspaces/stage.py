@@ -10,12 +10,12 @@ import pytest
 
 from holdfast.core.errors import HoldfastError
 from holdfast.core.ids import ChatId
-from holdfast.workspaces.beneath import Root, Tree
-from holdfast.workspaces.chat_files import ChatFiles, Done
-from holdfast.workspaces.edits import Edit
-from holdfast.workspaces.openat2 import Open, kernel_open
-from holdfast.workspaces.scan import Found, Refused, Request, answer
-from holdfast.workspaces.seen import Seen
+from holdfast.workspaces.files.chat_files import ChatFiles, FileOutcome
+from holdfast.workspaces.files.edits import PassageEdit
+from holdfast.workspaces.files.file_root import Root, Tree
+from holdfast.workspaces.files.openat2 import Open, kernel_open
+from holdfast.workspaces.files.read_state import SeenFiles
+from holdfast.workspaces.search.search_process import SearchFound, SearchRefused, SearchRequest, answer
 
 SECRET = "the secret that must stay outside"
 CHAT = ChatId("0199c000-0000-7000-8000-000000000001")
@@ -30,7 +30,7 @@ class Stage:
         self.outside.mkdir()
         (self.outside / "secret.txt").write_text(SECRET)
         self.root = Root(self.inside)
-        self.seen = Seen()
+        self.seen = SeenFiles()
 
     def files(self, chat_id: ChatId = CHAT, *, repeated: bool = False) -> ChatFiles:
         return ChatFiles(self.root, self.seen, chat_id, repeated=repeated)
@@ -38,24 +38,24 @@ class Stage:
     def read(self, path: str, first: int | None = None, last: int | None = None) -> str:
         return self.files().read(path, first, last).text
 
-    def write(self, path: str, content: str) -> Done:
+    def write(self, path: str, content: str) -> FileOutcome:
         return self.files().write(path, content)
 
-    def edit(self, path: str, old: str, new: str, **more: bool) -> Done:
-        return self.files().edit([(path, Edit(old=old, new=new, **more))])
+    def edit(self, path: str, old: str, new: str, **more: bool) -> FileOutcome:
+        return self.files().edit([(path, PassageEdit(old=old, new=new, **more))])
 
     def grep(self, pattern: str, path: str = ".", *, glob: str | None = None, context: int = 0) -> list[str]:
         return self._search(
-            Request(parts=self.root.parse(path), pattern=pattern, glob=glob, context=context, limit=300)
+            SearchRequest(parts=self.root.parse(path), pattern=pattern, glob=glob, context=context, limit=300)
         )
 
     def glob(self, pattern: str, path: str = ".") -> list[str]:
-        return self._search(Request(parts=self.root.parse(path), pattern=None, glob=pattern, limit=300))
+        return self._search(SearchRequest(parts=self.root.parse(path), pattern=None, glob=pattern, limit=300))
 
     def grep_apart(self, pattern: str) -> str:
         """As the searching process does it, with its alarm; how that process ended. It is a fork of this one,
         which must have no other threads: another user may not be able to start an interpreter."""
-        request = Request(parts=(), pattern=pattern, glob=None, limit=300)
+        request = SearchRequest(parts=(), pattern=pattern, glob=None, limit=300)
         child = os.fork()
         if not child:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -66,14 +66,14 @@ class Stage:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return {0: "answered", -signal.SIGALRM: "given up"}.get(code, f"ended with {code}")
 
-    def _search(self, request: Request) -> list[str]:
+    def _search(self, request: SearchRequest) -> list[str]:
         """In this process: what the searching process does, without starting it."""
         with self.root.open() as tree:
             events = list(answer(tree, request, lambda _: None))
         for event in events:
-            if isinstance(event, Refused):
+            if isinstance(event, SearchRefused):
                 raise HoldfastError(event.text)
-        return [event.text for event in events if isinstance(event, Found)]
+        return [event.text for event in events if isinstance(event, SearchFound)]
 
     def link(self, name: str, target: str | Path) -> None:
         path = self.inside / name

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.workspaces.diffs import unified_diff
-from holdfast.workspaces.edits import Edit, Edited, apply_edits
+from holdfast.workspaces.files.diffs import unified_diff
+from holdfast.workspaces.files.edits import Edited, PassageEdit, apply_edits
 from tests.workspaces.edit_cases import CASES, Case
 
 
@@ -69,7 +69,7 @@ def test_patch_takes_it(tmp_path: Path, before: str | None, after: str | None, n
 @pytest.mark.parametrize("case", [case for case in CASES if case.becomes], ids=lambda case: case.name)
 def test_patch_takes_the_diff_of_an_edit(tmp_path: Path, case: Case) -> None:
     """Made from what the edit knows it changed, it says the same as one that was looked for."""
-    answer = apply_edits(case.text, [Edit(old=case.old, new=case.new, all=case.everywhere)])
+    answer = apply_edits(case.text, [PassageEdit(old=case.old, new=case.new, all=case.everywhere)])
     assert isinstance(answer, Edited)
     diff = unified_diff("f", case.text, answer.text, 10**6, answer.changes)
     assert diff == unified_diff("f", case.text, answer.text, 10**6)
@@ -80,9 +80,9 @@ def test_patch_takes_the_diff_of_an_edit(tmp_path: Path, case: Case) -> None:
 def test_edits_at_both_ends_of_a_long_file_are_both_shown() -> None:
     text = "".join(f"line {n}\n" for n in range(50_000))
     edits = [
-        Edit(old="line 3\n", new="LINE 3\n"),
-        Edit(old="line 49990\n", new=""),
-        Edit(old="line 9\n", new="a\nb\n"),
+        PassageEdit(old="line 3\n", new="LINE 3\n"),
+        PassageEdit(old="line 49990\n", new=""),
+        PassageEdit(old="line 9\n", new="a\nb\n"),
     ]
     answer = apply_edits(text, edits)
     assert isinstance(answer, Edited)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from holdfast.workspaces.edits import MAX_EDITS, Edit, Edited, Refusal, apply_edits
+from holdfast.workspaces.files.edits import MAX_EDITS, Edited, EditRefusal, PassageEdit, apply_edits
 from tests.workspaces.edit_cases import CASES, Case
 
 
@@ -17,9 +17,9 @@ def test_there_are_enough_cases() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_right_edit_or_a_refusal(case: Case) -> None:
-    answer = apply_edits(case.text, [Edit(old=case.old, new=case.new, all=case.everywhere)])
+    answer = apply_edits(case.text, [PassageEdit(old=case.old, new=case.new, all=case.everywhere)])
     if case.refused is not None:
-        assert isinstance(answer, Refusal), answer
+        assert isinstance(answer, EditRefusal), answer
         assert (answer.reason, answer.edit) == (case.refused, 0)
         assert case.told in answer.text
     else:
@@ -29,58 +29,63 @@ def test_the_right_edit_or_a_refusal(case: Case) -> None:
 
 
 def test_edits_of_one_call_see_the_text_as_it_was() -> None:
-    swapped = apply_edits("a b", [Edit(old="a", new="b"), Edit(old="b", new="a")])
+    swapped = apply_edits("a b", [PassageEdit(old="a", new="b"), PassageEdit(old="b", new="a")])
     assert isinstance(swapped, Edited)
     assert (swapped.text, swapped.places) == ("b a", 2)
 
 
 def test_order_does_not_matter() -> None:
-    edits = [Edit(old="a", new="1"), Edit(old="c", new="3"), Edit(old="b", new="2")]
+    edits = [PassageEdit(old="a", new="1"), PassageEdit(old="c", new="3"), PassageEdit(old="b", new="2")]
     answers = {str(apply_edits("a b c", order)) for order in (edits, edits[::-1])}
     assert len(answers) == 1
 
 
 @pytest.mark.parametrize(
     "second",
-    [Edit(old="bc", new="x"), Edit(old="b", new="x"), Edit(old="ab", new="y"), Edit(old="abc", new="x")],
+    [
+        PassageEdit(old="bc", new="x"),
+        PassageEdit(old="b", new="x"),
+        PassageEdit(old="ab", new="y"),
+        PassageEdit(old="abc", new="x"),
+    ],
 )
-def test_edits_that_touch_the_same_text_are_refused(second: Edit) -> None:
-    answer = apply_edits("abc", [Edit(old="ab", new="x"), second])
-    assert isinstance(answer, Refusal)
+def test_edits_that_touch_the_same_text_are_refused(second: PassageEdit) -> None:
+    answer = apply_edits("abc", [PassageEdit(old="ab", new="x"), second])
+    assert isinstance(answer, EditRefusal)
     assert (answer.reason, answer.edit) == ("overlap", 1)
     assert "Edits 1 and 2 overlap" in answer.text or "Edits 2 and 1 overlap" in answer.text
 
 
 def test_an_edit_that_needs_an_earlier_one_is_told_so() -> None:
-    answer = apply_edits("a", [Edit(old="a", new="b"), Edit(old="b", new="c")])
-    assert isinstance(answer, Refusal)
+    answer = apply_edits("a", [PassageEdit(old="a", new="b"), PassageEdit(old="b", new="c")])
+    assert isinstance(answer, EditRefusal)
     assert (answer.reason, answer.edit) == ("none", 1)
     assert "an earlier edit" in answer.text
 
 
 def test_one_bad_edit_refuses_all() -> None:
-    answer = apply_edits("a b", [Edit(old="a", new="1"), Edit(old="nowhere", new="2")])
-    assert isinstance(answer, Refusal)
+    answer = apply_edits("a b", [PassageEdit(old="a", new="1"), PassageEdit(old="nowhere", new="2")])
+    assert isinstance(answer, EditRefusal)
     assert (answer.reason, answer.edit) == ("none", 1)
 
 
 def test_ten_thousand_edits_are_refused() -> None:
-    answer = apply_edits("a", [Edit(old="a", new="b")] * 10_000)
-    assert isinstance(answer, Refusal)
+    answer = apply_edits("a", [PassageEdit(old="a", new="b")] * 10_000)
+    assert isinstance(answer, EditRefusal)
     assert answer.reason == "too_many_edits"
 
 
 def test_as_many_as_may_be() -> None:
     text = "".join(f"line {number};\n" for number in range(MAX_EDITS))
-    edits = [Edit(old=f"line {number};", new=f"row {number};") for number in range(MAX_EDITS)]
+    edits = [PassageEdit(old=f"line {number};", new=f"row {number};") for number in range(MAX_EDITS)]
     answer = apply_edits(text, edits)
     assert isinstance(answer, Edited)
     assert answer.text == text.replace("line", "row")
 
 
 def test_places_are_listed_but_not_without_end() -> None:
-    answer = apply_edits("a\n" * 1000, [Edit(old="a", new="b")])
-    assert isinstance(answer, Refusal)
+    answer = apply_edits("a\n" * 1000, [PassageEdit(old="a", new="b")])
+    assert isinstance(answer, EditRefusal)
     assert "found more than 10 times" in answer.text
     assert len(answer.text) < 1000
 
@@ -93,7 +98,7 @@ PIECES = st.text(st.sampled_from("ab \t\n\r\"'\u201c\u00a0é\udcff"), max_size=3
 @given(PIECES, PIECES, PIECES, PIECES)
 def test_an_exact_edit_changes_nothing_else(before: str, old: str, after: str, new: str) -> None:
     text = f"{before}<{old}>{after}"
-    answer = apply_edits(text, [Edit(old=f"<{old}>", new=f"[{new}]")])
+    answer = apply_edits(text, [PassageEdit(old=f"<{old}>", new=f"[{new}]")])
     assert isinstance(answer, Edited)
     assert answer.places == 1
     if "\r" not in text:
@@ -119,18 +124,18 @@ def test_a_loose_edit_touches_only_what_was_meant(
     head, tail = "".join(f"{line}\n" for line in before), "".join(f"{line}\n" for line in after)
     text = head + "".join(f"{line}\n" for line in there) + tail
     old = "".join(f"{line}\n" for line in passage)
-    answer = apply_edits(text, [Edit(old=old, new="new 1\n  new 2\n")])
+    answer = apply_edits(text, [PassageEdit(old=old, new="new 1\n  new 2\n")])
     assert isinstance(answer, Edited)
     assert answer.text == f"{head}{indent}new 1\n{indent}  new 2\n{tail}"
 
 
 @given(PIECES, PIECES, PIECES, st.booleans())
 def test_whatever_is_asked_there_is_an_answer(text: str, old: str, new: str, everywhere: bool) -> None:
-    answer = apply_edits(text, [Edit(old=old, new=new, all=everywhere)])
+    answer = apply_edits(text, [PassageEdit(old=old, new=new, all=everywhere)])
     match answer:
         case Edited():
             assert answer.places >= 1
-        case Refusal():
+        case EditRefusal():
             assert answer.text
 
 
@@ -138,9 +143,9 @@ def test_whatever_is_asked_there_is_an_answer(text: str, old: str, new: str, eve
 def test_what_was_done_can_be_undone(before: str, old: str, after: str) -> None:
     assume("\r" not in before + old + after)
     text = f"{before}<{old}>{after}"
-    there = apply_edits(text, [Edit(old=f"<{old}>", new="{other}")])
+    there = apply_edits(text, [PassageEdit(old=f"<{old}>", new="{other}")])
     assert isinstance(there, Edited)
-    back = apply_edits(there.text, [Edit(old="{other}", new=f"<{old}>")])
+    back = apply_edits(there.text, [PassageEdit(old="{other}", new=f"<{old}>")])
     assert isinstance(back, Edited)
     assert back.text == text
 
@@ -149,6 +154,6 @@ def test_what_was_done_can_be_undone(before: str, old: str, after: str) -> None:
 @pytest.mark.parametrize("old", ["x\n" * 900, "  x\n" * 900, "x \n" * 900, "y\n" * 900, "x" * 5000])
 def test_texts_that_repeat_themselves_take_bounded_time(old: str, everywhere: bool) -> None:
     begun = time.process_time()
-    answer = apply_edits("x\n" * 90_000, [Edit(old=old, new="z\n", all=everywhere)])
-    assert isinstance(answer, Refusal)
+    answer = apply_edits("x\n" * 90_000, [PassageEdit(old=old, new="z\n", all=everywhere)])
+    assert isinstance(answer, EditRefusal)
     assert time.process_time() - begun < 15

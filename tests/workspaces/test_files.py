@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.ids import ChatId
-from holdfast.workspaces import files as files_module
-from holdfast.workspaces.chat_files import MAX_FILES
-from holdfast.workspaces.edits import Edit
-from holdfast.workspaces.files import LISTED
-from holdfast.workspaces.reading import WHOLE_BYTES
+from holdfast.workspaces.files import writes as files_module
+from holdfast.workspaces.files.chat_files import MAX_FILES
+from holdfast.workspaces.files.edits import PassageEdit
+from holdfast.workspaces.files.line_ranges import WHOLE_BYTES
+from holdfast.workspaces.files.writes import LISTED
 from tests.workspaces.stage import Stage, refusal
 
 
@@ -64,7 +64,7 @@ def test_edits_of_several_files_are_all_made_or_none(stage: Stage, monkeypatch: 
     names = ["a.txt", "b.txt", "c.txt"]
     for name in names:
         stage.write(name, f"old {name}\n")
-    edits = [(name, Edit(old="old", new="new")) for name in names]
+    edits = [(name, PassageEdit(old="old", new="new")) for name in names]
     replace = os.replace
 
     def fails_for_c(source: str, target: str, **more: int) -> None:
@@ -95,7 +95,7 @@ def test_what_an_edit_did_not_take_by_the_letter_is_told(stage: Stage) -> None:
 
 
 def test_too_many_files_and_too_much_text(stage: Stage) -> None:
-    edits = [(f"{n}.txt", Edit(old="a", new="b")) for n in range(MAX_FILES + 1)]
+    edits = [(f"{n}.txt", PassageEdit(old="a", new="b")) for n in range(MAX_FILES + 1)]
     assert "files are more than" in refusal(stage.files().edit, edits)
     assert "MiB of one call" in refusal(stage.write, "a", "x" * (WHOLE_BYTES + 1))
     assert os.listdir(stage.inside) == []
@@ -104,7 +104,7 @@ def test_too_many_files_and_too_much_text(stage: Stage) -> None:
 def test_as_many_files_as_may_be_at_once(stage: Stage) -> None:
     for n in range(MAX_FILES):
         (stage.inside / f"{n}.txt").write_text("a\n")
-    stage.files().edit([(f"{n}.txt", Edit(old="a", new="b")) for n in range(MAX_FILES)])
+    stage.files().edit([(f"{n}.txt", PassageEdit(old="a", new="b")) for n in range(MAX_FILES)])
     assert all((stage.inside / f"{n}.txt").read_text() == "b\n" for n in range(MAX_FILES))
 
 
@@ -178,7 +178,7 @@ def test_many_edit_one_file_and_nothing_is_lost(stage: Stage, chats: int) -> Non
     (stage.inside / "a.txt").write_text("".join(f"<{n}>\n" for n in range(40)))
 
     def work(n: int) -> None:
-        stage.files(ChatId(f"chat {n % chats}")).edit([("a.txt", Edit(old=f"<{n}>", new=f"[{n}]"))])
+        stage.files(ChatId(f"chat {n % chats}")).edit([("a.txt", PassageEdit(old=f"<{n}>", new=f"[{n}]"))])
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(40)]
     for thread in threads:
@@ -192,9 +192,9 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from holdfast.core.ids import ChatId
-from holdfast.workspaces.beneath import Root
-from holdfast.workspaces.chat_files import ChatFiles
-from holdfast.workspaces.seen import Seen
+from holdfast.workspaces.files.file_root import Root
+from holdfast.workspaces.files.chat_files import ChatFiles
+from holdfast.workspaces.files.read_state import SeenFiles
 
 point, count = sys.argv[2], int(sys.argv[3])
 real = getattr(os, point)
@@ -205,7 +205,7 @@ def killing(*args, **more):
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*args, **more)
 setattr(os, point, killing)
-ChatFiles(Root(Path(sys.argv[1])), Seen(), ChatId("c"), repeated=False).write("a.txt", "new\\n" * 1000)
+ChatFiles(Root(Path(sys.argv[1])), SeenFiles(), ChatId("c"), repeated=False).write("a.txt", "new\\n" * 1000)
 """
 
 

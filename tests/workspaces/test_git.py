@@ -3,16 +3,24 @@
 import os
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from holdfast.core.errors import InvalidInput, NotFound
-from holdfast.workspaces.beneath import Root
-from holdfast.workspaces.git import diff_workspace
-from holdfast.workspaces.repositories import find_repository
+from holdfast.workspaces.files.file_root import Root
+from holdfast.workspaces.git.changes import DIFF_BYTES, Difference, diff_workspace
+from holdfast.workspaces.git.repositories import find_repository
 from tests.workspaces.repository import git, make_repository
+from tests.workspaces.walls import walled_in
 
 pytestmark = pytest.mark.heavy
+
+
+async def diff(root: Root, trusted: tuple[Path, ...] = (), limit: int = DIFF_BYTES) -> Difference:
+    with TemporaryDirectory() as data:
+        found = find_repository(root, trusted)
+        return await diff_workspace(walled_in(Path(data)), root, found, limit)
 
 
 def patch(directory: Path, diff: str) -> None:
@@ -29,7 +37,23 @@ def work(tmp_path: Path) -> Path:
 
 
 async def test_nothing_changed(work: Path) -> None:
-    assert (await diff_workspace(Root(work))).is_empty
+    assert (await diff(Root(work))).is_empty
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+async def test_no_flag_of_the_index_hides_a_change(work: Path, flag: str) -> None:
+    (work / "gone.txt").write_text("x")
+    git(work, "add", "gone.txt")
+    git(work, "commit", "-q", "-m", "second")
+    git(work, "update-index", flag, "a.txt", "dir/c.txt", "gone.txt")
+    (work / "a.txt").write_text("one\nhidden\n")
+    (work / "dir" / "c.txt").write_text("d\n")
+    (work / "gone.txt").unlink()
+    difference = await diff(Root(work))
+    assert "+hidden\n" in difference.text
+    assert "-c\n+d\n" in difference.text
+    # A sparse checkout leaves files out: these are not said to be deleted.
+    assert ("gone.txt" in difference.text) == (flag == "--assume-unchanged")
 
 
 async def test_changes_additions_and_deletions(work: Path, tmp_path: Path) -> None:
@@ -41,7 +65,7 @@ async def test_changes_additions_and_deletions(work: Path, tmp_path: Path) -> No
     (work / "binary").write_bytes(b"\0\1")
     (work / "ignored.log").write_text("x")
     git(work, "add", "staged.txt")
-    difference = await diff_workspace(Root(work))
+    difference = await diff(Root(work))
     assert "-two\n+2\n" in difference.text
     assert "deleted file mode" in difference.text
     assert "+staged\n" in difference.text
@@ -61,7 +85,7 @@ async def test_changes_additions_and_deletions(work: Path, tmp_path: Path) -> No
 
 async def test_a_long_difference_is_cut(work: Path) -> None:
     (work / "a.txt").write_text("x\n" * 100_000)
-    difference = await diff_workspace(Root(work), limit=1000)
+    difference = await diff(Root(work), limit=1000)
     assert difference.truncated
     assert len(difference.text) <= 1000
 
@@ -71,7 +95,7 @@ async def test_before_the_first_commit(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a\n")
     (tmp_path / "b.txt").write_text("b\n")
     git(tmp_path, "add", "b.txt")
-    difference = await diff_workspace(Root(tmp_path))
+    difference = await diff(Root(tmp_path))
     assert "+b\n" in difference.text
     assert difference.new_files == ("a.txt",)
 
@@ -96,9 +120,9 @@ async def test_repositories_in_other_shapes(tmp_path: Path, state: str) -> None:
         case _:
             pass
     assert find_repository(Root(work), ()).head == commit
-    assert (await diff_workspace(Root(work))).is_empty
+    assert (await diff(Root(work))).is_empty
     (work / "a.txt").write_text("two\n")
-    assert "-one\n+two\n" in (await diff_workspace(Root(work))).text
+    assert "-one\n+two\n" in (await diff(Root(work))).text
 
 
 async def test_nothing_that_the_repository_names_is_run(work: Path, tmp_path: Path) -> None:
@@ -127,7 +151,7 @@ async def test_nothing_that_the_repository_names_is_run(work: Path, tmp_path: Pa
     assert trace.exists(), "whoever does not take care runs it"
     trace.unlink()
     os.utime(work / "b.txt")
-    difference = await diff_workspace(Root(work))
+    difference = await diff(Root(work))
     assert "+changed" in difference.text
     assert not trace.exists()
 
@@ -137,33 +161,45 @@ async def test_another_place_named_by_settings_is_not_looked_at(work: Path, tmp_
     other.mkdir()
     (other / "a.txt").write_text("the secret that must stay outside\n")
     git(work, "config", "core.worktree", str(other))
-    assert (await diff_workspace(Root(work))).is_empty
+    assert (await diff(Root(work))).is_empty
 
 
 async def test_names_are_never_options(work: Path) -> None:
     for name in ("--upload-pack=x", "-oProxyCommand=x", ";id", "$(id)", "-"):
         (work / name).write_text("x\n")
-    difference = await diff_workspace(Root(work))
+    difference = await diff(Root(work))
     assert difference.new_files == ("$(id)", "-", "--upload-pack=x", "-oProxyCommand=x", ";id")
 
 
 async def test_what_is_no_repository(tmp_path: Path, work: Path) -> None:
     with pytest.raises(NotFound, match="not the top of a git repository"):
-        await diff_workspace(Root(tmp_path))
+        await diff(Root(tmp_path))
     with pytest.raises(NotFound, match="not the top of a git repository"):
-        await diff_workspace(Root(work / "dir"))
+        await diff(Root(work / "dir"))
     (tmp_path / ".git").symlink_to(work / ".git")
     with pytest.raises(NotFound):
-        await diff_workspace(Root(tmp_path))
+        await diff(Root(tmp_path))
 
 
 async def test_a_git_file_that_names_another_repository(tmp_path: Path, work: Path) -> None:
+    """It is believed only if the other repository names this directory in turn."""
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / ".git").write_text(f"gitdir: {work / '.git'}\n")
-    with pytest.raises(InvalidInput, match="may not look into"):
-        await diff_workspace(Root(mine))
-    assert (await diff_workspace(Root(mine), (tmp_path,))).text
+    for trusted in ((), (tmp_path,)):
+        with pytest.raises(InvalidInput, match="may not look into"):
+            await diff(Root(mine), trusted)
     (mine / ".git").write_text("nonsense")
     with pytest.raises(NotFound):
-        await diff_workspace(Root(mine))
+        await diff(Root(mine))
+
+
+async def test_worktrees_and_submodules_of_people(tmp_path: Path, work: Path) -> None:
+    git(work, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "other")
+    git(work, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(work), "sub")
+    for path in (tmp_path / "tree", work / "sub"):
+        with pytest.raises(InvalidInput, match="may not look into"):
+            await diff(Root(path))
+        assert (await diff(Root(path), (tmp_path,))).is_empty
+        (path / "a.txt").write_text("changed\n")
+        assert "+changed" in (await diff(Root(path), (tmp_path,))).text

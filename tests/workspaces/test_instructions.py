@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.errors import NotFound
-from holdfast.workspaces.instructions import LIMIT_BYTES, Instructions, as_text, read_instructions
-from holdfast.workspaces.skills import list_skills, parse_head, read_skill
+from holdfast.prompt.workspace import instructions_text
+from holdfast.workspaces.places.instructions import LIMIT_BYTES, Instructions, read_instructions
+from holdfast.workspaces.places.skills import list_skills, parse_head, read_skill
 from tests.workspaces.stage import SECRET, Stage
 
 
@@ -34,7 +35,7 @@ def test_from_the_general_to_the_particular(stage: Stage, tmp_path: Path) -> Non
     found = read_instructions(config, stage.root, ("a", "b"))
     assert sources(found) == [str(config / "AGENTS.md"), "AGENTS.md", "a/CLAUDE.md", "a/b/AGENTS.md"]
     assert [each.text for each in found] == ["server", "root", "a", "b"]
-    text = as_text(found)
+    text = instructions_text(found)
     assert text.index("Instructions from AGENTS.md:\n\nroot") < text.index(
         "Instructions from a/CLAUDE.md:\n\na"
     )
@@ -43,7 +44,7 @@ def test_from_the_general_to_the_particular(stage: Stage, tmp_path: Path) -> Non
 def test_there_may_be_none(stage: Stage, tmp_path: Path) -> None:
     assert read_instructions(tmp_path / "nowhere", stage.root) == ()
     assert read_instructions(None, None) == ()
-    assert as_text(()) == ""
+    assert instructions_text(()) == ""
 
 
 def test_what_is_too_long_is_cut_and_noted(stage: Stage) -> None:
@@ -51,7 +52,7 @@ def test_what_is_too_long_is_cut_and_noted(stage: Stage) -> None:
     (found,) = read_instructions(None, stage.root)
     assert found.truncated
     assert len(found.text.encode()) <= LIMIT_BYTES
-    assert "[cut after 64 KiB; read AGENTS.md for the rest]" in as_text((found,))
+    assert "[cut after 64 KiB; read AGENTS.md for the rest]" in instructions_text((found,))
 
 
 def test_what_cannot_be_read_is_left_out(stage: Stage) -> None:
@@ -62,7 +63,7 @@ def test_what_cannot_be_read_is_left_out(stage: Stage) -> None:
     stage.write("a/CLAUDE.md", "taken instead\n")
     found = read_instructions(None, stage.root, ("a", "gone"))
     assert sources(found) == ["a/CLAUDE.md"]
-    assert SECRET not in as_text(found)
+    assert SECRET not in instructions_text(found)
 
 
 # Skills

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.workspaces.leftovers import end_left_over, end_marked
-from holdfast.workspaces.records import ProcessId, Shelf
-from holdfast.workspaces.sandbox import MARK
-from holdfast.workspaces.trees import descendants
+from holdfast.workspaces.commands.leftover_processes import end_left_over, end_marked
+from holdfast.workspaces.commands.process_records import ProcessId, Shelf
+from holdfast.workspaces.commands.process_trees import descendants
+from holdfast.workspaces.commands.wall import MARK
 from tests.workspaces.rooms import CHAT, KINDS, sleeping, token, until
 from tests.workspaces.serving import Served
 from tests.workspaces.tricks import ESCAPES
@@ -72,7 +72,7 @@ async def test_what_outlived_the_server_is_found(tmp_path: Path) -> None:
 
 def stop_guards(served: Served) -> None:
     for member in descendants(served.process.pid):
-        if b"alone.py" in Path(f"/proc/{member.pid}/cmdline").read_bytes():
+        if b"unwalled_runner.py" in Path(f"/proc/{member.pid}/cmdline").read_bytes():
             os.kill(member.pid, signal.SIGSTOP)
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.workspaces.cgroups import Cgroups, Group, hierarchies
-from holdfast.workspaces.limits import Limits
-from holdfast.workspaces.processes import Process
-from holdfast.workspaces.sandbox import Kind
+from holdfast.workspaces.commands.cgroups import Cgroups, Group, hierarchies
+from holdfast.workspaces.commands.limits import CommandLimits
+from holdfast.workspaces.commands.processes import Process
+from holdfast.workspaces.commands.wall import Kind
 from tests.workspaces.rooms import DEATH_SECONDS, EVERYWHERE, WALLS, Room, room, until
 
-SMALL = Limits(processes=40, memory_mib=64, file_mib=8, cpu_seconds=2)
+SMALL = CommandLimits(processes=40, memory_mib=64, file_mib=8, cpu_seconds=2)
 
 ONE = """\
 0::/user.slice/user-1000.slice/session-3.scope

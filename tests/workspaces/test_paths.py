@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.errors import InvalidInput
-from holdfast.workspaces.paths import DEPTH, join, parse_path, shown
+from holdfast.workspaces.files.paths import DEPTH, join, parse_path, shown
 
 ROOTS = ("/srv/a",)
 

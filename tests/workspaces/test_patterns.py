@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.errors import InvalidInput
-from holdfast.workspaces.globs import compile_glob
-from holdfast.workspaces.patterns import compile_pattern, for_ripgrep
+from holdfast.workspaces.search.globs import compile_glob
+from holdfast.workspaces.search.patterns import compile_pattern, for_ripgrep
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 
 from holdfast.core.errors import CannotRun
 from holdfast.core.ids import ChatId
-from holdfast.workspaces.mounts import Place
-from holdfast.workspaces.output import printed
-from holdfast.workspaces.processes import BACKGROUND, GRACE_SECONDS
-from holdfast.workspaces.records import KEPT
+from holdfast.workspaces.commands.mounts import CommandPlace
+from holdfast.workspaces.commands.output_files import printed
+from holdfast.workspaces.commands.process_records import KEPT
+from holdfast.workspaces.commands.processes import BACKGROUND, GRACE_SECONDS
 from tests.workspaces.rooms import CHAT, DEATH_SECONDS, Room, room, sleeping, token, until, zombies
 from tests.workspaces.tricks import ESCAPES
 
@@ -196,7 +196,7 @@ async def test_old_ones_are_forgotten(tmp_path: Path) -> None:
 async def test_a_workspace_that_is_gone(anywhere: Room) -> None:
     gone = anywhere.workspace / "gone"
     with pytest.raises(CannotRun):
-        await anywhere.start("echo never", place=Place(root=gone), cwd=gone)
+        await anywhere.start("echo never", place=CommandPlace(root=gone), cwd=gone)
     assert all(entry.end is not None for entry in await anywhere.processes.all_of(CHAT))
     assert (await anywhere.run("echo still here"))[1] == "still here\n"
 
@@ -205,7 +205,10 @@ async def test_a_workspace_that_became_a_link(anywhere: Room, tmp_path: Path) ->
     """Who can write around it must not choose what the wall is built around."""
     (tmp_path / "secret").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "secret")
-    for place in (Place(root=tmp_path / "link"), Place(root=tmp_path, writable=(tmp_path / "link",))):
+    for place in (
+        CommandPlace(root=tmp_path / "link"),
+        CommandPlace(root=tmp_path, writable=(tmp_path / "link",)),
+    ):
         with pytest.raises(CannotRun, match="link"):
             await anywhere.start("touch here", place=place)
     assert list((tmp_path / "secret").iterdir()) == []

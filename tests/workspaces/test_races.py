@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.errors import HoldfastError
-from holdfast.workspaces.beneath import Root, Tree
-from holdfast.workspaces.chat_files import ChatFiles
-from holdfast.workspaces.edits import Edit
-from holdfast.workspaces.files import delete_file, list_directory, write_file
-from holdfast.workspaces.openat2 import kernel_open
-from holdfast.workspaces.reading import read_lines
-from holdfast.workspaces.scan import Found, Request, answer
+from holdfast.workspaces.files.chat_files import ChatFiles
+from holdfast.workspaces.files.edits import PassageEdit
+from holdfast.workspaces.files.file_root import Root, Tree
+from holdfast.workspaces.files.git_guard import Guard
+from holdfast.workspaces.files.line_ranges import read_lines
+from holdfast.workspaces.files.openat2 import kernel_open
+from holdfast.workspaces.files.writes import delete_file, list_directory, write_file
+from holdfast.workspaces.search.search_process import SearchFound, SearchRequest, answer
 from tests.workspaces.stage import CHAT, SECRET, Stage
 
 TRIES = 10_000
@@ -91,11 +92,13 @@ def test_writing_and_deleting(stage: Stage, kernel: bool, monkeypatch: pytest.Mo
     descriptor = os.open(stage.inside, os.O_RDONLY)
     tree = Tree(descriptor, kernel_open() if kernel else None)
 
+    guard = Guard(stage.inside)
+
     def put(n: int) -> None:
-        write_file(tree, ("directory", f"new {n % 5}.txt"), b"inside", lambda _: None)
+        write_file(tree, ("directory", f"new {n % 5}.txt"), b"inside", lambda _: None, guard)
 
     def take(n: int) -> None:
-        delete_file(tree, ("directory", f"new {n % 5}.txt"), lambda _: None)
+        delete_file(tree, ("directory", f"new {n % 5}.txt"), lambda _: None, guard)
 
     tried(TRIES, lambda n: (put, take)[n % 2](n // 2))
     tried(TRIES // 10, put)
@@ -113,7 +116,7 @@ def test_editing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
         path = ("directory/secret.txt", "file")[n % 2]
         stage.seen.forget(CHAT, root, tuple(path.split("/")))
         files.read(path, None, None)
-        return files.edit([(path, Edit(old="inside", new="inside!"))])
+        return files.edit([(path, PassageEdit(old="inside", new="inside!"))])
 
     tried(TRIES // 10, edit)
 
@@ -123,6 +126,10 @@ def test_editing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_searching(stage: Stage) -> None:
     for _ in range(TRIES // 10):
         with stage.root.open() as tree:
-            request = Request(parts=(), pattern="secret|inside", glob=None, limit=10)
-            told = [event.text for event in answer(tree, request, lambda _: None) if isinstance(event, Found)]
+            request = SearchRequest(parts=(), pattern="secret|inside", glob=None, limit=10)
+            told = [
+                event.text
+                for event in answer(tree, request, lambda _: None)
+                if isinstance(event, SearchFound)
+            ]
         assert SECRET not in "\n".join(told)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.workspaces import output
-from holdfast.workspaces.excerpts import head_and_tail, stretch, tail
-from holdfast.workspaces.output import Piece, Recorder, printed, read, stored
-from holdfast.workspaces.plain import plain, whole_characters
+from holdfast.workspaces.commands import output_files
+from holdfast.workspaces.commands.output_excerpts import head_and_tail, stretch, tail
+from holdfast.workspaces.commands.output_files import Piece, Recorder, printed, read, stored
+from holdfast.workspaces.commands.plain_text import plain, whole_characters
 
 
 def record(directory: Path, data: bytes) -> Path:
@@ -35,7 +35,7 @@ def record(directory: Path, data: bytes) -> Path:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of 1000 bytes: two from the beginning stay, two from the end."""
-    monkeypatch.setattr(output, "SEGMENT", 1000)
+    monkeypatch.setattr(output_files, "SEGMENT", 1000)
 
 
 def numbered(count: int) -> bytes:

@@ -4,7 +4,6 @@ there, with ripgrep's help: the same answers."""
 import asyncio
 import os
 import random
-import shutil
 import subprocess
 import time
 from collections.abc import Mapping
@@ -13,12 +12,14 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.errors import InvalidInput, NotFound
-from holdfast.workspaces.fitting import SHOWN_CHARACTERS
-from holdfast.workspaces.scan import Request
-from holdfast.workspaces.search import MORE, Results, search
+from holdfast.workspaces.search.prompt_fit import SHOWN_CHARACTERS
+from holdfast.workspaces.search.ripgrep import find_ripgrep
+from holdfast.workspaces.search.search_process import SearchRequest
+from holdfast.workspaces.search.searches import MORE, Results, search
 from tests.workspaces.stage import Stage
+from tests.workspaces.walls import walled_in
 
-RIPGREP = shutil.which("rg")
+RIPGREP = find_ripgrep()
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ async def ask(
     ripgrep: str | None = None,
     seconds: float = 60.0,
 ) -> Results:
-    request = Request(
+    request = SearchRequest(
         parts=stage.root.parse(path),
         pattern=pattern,
         glob=glob,
@@ -52,7 +53,7 @@ async def ask(
         limit=limit,
         ripgrep=ripgrep,
     )
-    return await search(stage.root, request, seconds)
+    return await search(walled_in(stage.inside.parent / "data"), stage.root, request, seconds)
 
 
 def test_lines_are_found_in_the_order_of_paths(stage: Stage) -> None:
@@ -374,6 +375,17 @@ async def test_ripgrep_makes_no_difference(
     stage.link("out", stage.outside)
     without = await ask(stage, pattern, path=path, glob=glob, context=context)
     assert await ask(stage, pattern, path=path, glob=glob, context=context, ripgrep=RIPGREP) == without
+
+
+@pytest.mark.parametrize("told, used", [("ripgrep 13.0.0", False), ("ripgrep 14.1.1", True), ("?", False)])
+def test_only_a_ripgrep_that_leaves_rgignore_alone_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, used: bool
+) -> None:
+    program = tmp_path / "rg"
+    program.write_text(f"#!/bin/sh\necho '{told}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert find_ripgrep() == (str(program) if used else None)
 
 
 async def test_a_ripgrep_that_is_not_there_does_not_matter(stage: Stage) -> None:

@@ -4,29 +4,35 @@ import asyncio
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.chats.commands import Delete
-from holdfast.core.events import Hint
 from holdfast.core.ids import ChatId, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
 from holdfast.store import users, workspaces
 from holdfast.store.open import open_store
-from holdfast.workspaces.cells import Order
-from holdfast.workspaces.roots import Roots
-from holdfast.workspaces.upkeep import remove_commands, remove_left_over, remove_orphans, remove_scratch
-from holdfast.workspaces.worktrees import Worktrees
+from holdfast.workspaces.commands.command_setup import CommandOrder
+from holdfast.workspaces.git.worktrees import Worktrees
+from holdfast.workspaces.places.allowed_roots import Roots
+from holdfast.workspaces.places.upkeep import (
+    remove_commands,
+    remove_left_over,
+    remove_orphans,
+    remove_scratch,
+)
 from tests.store.test_users import person
 from tests.store.world import SetClock, World, fresh_id
 from tests.workspaces.repository import make_repository
 from tests.workspaces.rooms import room
+from tests.workspaces.walls import walled_in
 
 pytestmark = pytest.mark.heavy
 
 
 async def test_what_nobody_needs_is_removed(tmp_path: Path) -> None:
-    clock, hints = SetClock(), list[Hint]()
+    clock, hints = SetClock(), list[Any]()
     data = tmp_path / "data"
     store = await open_store(f"sqlite:{data}/holdfast.db", data=data, publish=hints.append, clock=clock)
 
@@ -35,7 +41,7 @@ async def test_what_nobody_needs_is_removed(tmp_path: Path) -> None:
 
     world = World(store, clock, hints, reopen)
     roots = Roots(data, (tmp_path / "code",))
-    worktrees = Worktrees(roots)
+    worktrees = Worktrees(roots, walled_in(data))
     make_repository(tmp_path / "code" / "project", {"a": "a\n"})
     owner = await store.write(users.create(person(world, "anna")))
     origin = Workspace(
@@ -73,7 +79,7 @@ async def test_worktrees_that_a_crash_left_are_removed_unless_there_is_work_in_t
     data = tmp_path / "data"
     store = await open_store(f"sqlite:{data}/holdfast.db", data=data, publish=lambda _: None, clock=clock)
     roots = Roots(data, (tmp_path / "code",))
-    worktrees = Worktrees(roots)
+    worktrees = Worktrees(roots, walled_in(data))
     project = tmp_path / "code" / "project"
     make_repository(project, {"a": "a\n"})
     origin = Workspace(
@@ -117,7 +123,7 @@ def _commit(checkout: Path) -> None:
 
 async def test_directories_of_commands_go_with_their_chat(tmp_path: Path) -> None:
     """Also of chats that were deleted while no server ran."""
-    clock, hints = SetClock(), list[Hint]()
+    clock, hints = SetClock(), list[Any]()
     async with room(tmp_path, "none") as found:
         assert found is not None
         data = tmp_path / "data"
@@ -129,7 +135,7 @@ async def test_directories_of_commands_go_with_their_chat(tmp_path: Path) -> Non
         world = World(store, clock, hints, reopen)
         living, gone = [(await world.idle()).chat.id for _ in range(2)]
         for chat_id in (living, gone):
-            order = Order(
+            order = CommandOrder(
                 chat_id=chat_id, place=found.place, cwd=found.workspace.resolve(), command="echo hi > ~/a"
             )
             await asyncio.wait({(await found.processes.start(order)).ended})

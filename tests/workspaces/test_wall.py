@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.workspaces.mounts import Place
-from holdfast.workspaces.sandbox import MARK, Kind
+from holdfast.workspaces.commands.mounts import CommandPlace
+from holdfast.workspaces.commands.networks import Network
+from holdfast.workspaces.commands.wall import MARK, Kind
 from tests.workspaces.rooms import EVERYWHERE, WALLS, Room, room
 from tests.workspaces.tricks import PROBES
+
+NETWORKS: dict[Network, str] = {"host": "reached", "none": "refused"}
 
 
 @pytest.mark.parametrize("probe", PROBES)
@@ -72,7 +75,7 @@ async def test_what_is_hidden_stays_so_inside_of_the_workspace(tmp_path: Path, k
         (found.data / "admin.token").write_text("canary")
         process = await found.start(
             "cat holdfast.toml data/admin.token; ls -A data; echo mine > workspace/mine; echo ok",
-            place=Place(root=tmp_path),
+            place=CommandPlace(root=tmp_path),
             cwd=tmp_path,
         )
         await found.ended(process)
@@ -87,7 +90,7 @@ async def test_a_workspace_inside_of_what_is_hidden(walled: Room) -> None:
     scratch = walled.data / "scratch" / "one"
     scratch.mkdir(parents=True)
     (walled.data / "scratch" / "two").mkdir()
-    process = await walled.start("pwd; ls -A ..; touch mine", place=Place(root=scratch), cwd=scratch)
+    process = await walled.start("pwd; ls -A ..; touch mine", place=CommandPlace(root=scratch), cwd=scratch)
     await walled.ended(process)
     assert await walled.text(process.entry) == f"{scratch}\none\n"
     assert (scratch / "mine").exists()
@@ -98,7 +101,7 @@ async def test_what_a_person_opened_can_be_read_and_no_more(walled: Room, tmp_pa
     for path in (opened, shared):
         path.mkdir()
     (opened / "file").write_text("text\n")
-    place = Place(root=walled.workspace, readable=(opened,), writable=(shared,))
+    place = CommandPlace(root=walled.workspace, readable=(opened,), writable=(shared,))
     process = await walled.start(
         f"cat {opened}/file; touch {shared}/x; touch {opened}/x || echo refused", place=place
     )
@@ -166,7 +169,7 @@ async def test_the_servers_port_and_socket(walled: Room, tmp_path: Path) -> None
 async def test_without_network_nothing_is_reached(tmp_path: Path, kind: Kind) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        for network, wanted in ((True, "reached"), (False, "refused")):
+        for network, wanted in NETWORKS.items():
             async with room(tmp_path, kind, network=network) as found:
                 if found is None:
                     pytest.skip(f"this machine has no wall made by {kind}")
@@ -214,6 +217,6 @@ async def test_a_wall_that_cannot_be_built_is_told_of(
     fake.parent.mkdir()
     fake.write_text("#!/bin/sh\necho 'bwrap: no permissions' >&2; exit 1\n")
     fake.chmod(0o755)
-    monkeypatch.setattr("holdfast.workspaces.sandbox.SEARCH_PATH", f"{fake.parent}:/usr/bin:/bin")
+    monkeypatch.setattr("holdfast.workspaces.commands.wall.SEARCH_PATH", f"{fake.parent}:/usr/bin:/bin")
     async with room(tmp_path, "bubblewrap") as found:
         assert found is None

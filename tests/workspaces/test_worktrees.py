@@ -9,9 +9,10 @@ import pytest
 from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.core.ids import ChatId, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
-from holdfast.workspaces.roots import Roots
-from holdfast.workspaces.worktrees import Worktrees
+from holdfast.workspaces.git.worktrees import Worktrees
+from holdfast.workspaces.places.allowed_roots import Roots
 from tests.workspaces.repository import git, make_repository
+from tests.workspaces.walls import walled_in
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 pytestmark = pytest.mark.heavy
@@ -30,7 +31,7 @@ class Scene:
         self.commit = git(self.repository, "rev-parse", "HEAD").strip()
         (base / "data").mkdir(mode=0o700)
         self.roots = Roots(base / "data", (self.code,))
-        self.worktrees = Worktrees(self.roots)
+        self.worktrees = Worktrees(self.roots, walled_in(base / "data"))
         self.origin = Workspace(
             id=WorkspaceId("0199c000-0000-7000-8000-000000000001"),
             owner_id=UserId("u"),

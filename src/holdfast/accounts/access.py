@@ -3,7 +3,7 @@ that one that was revoked, or whose user was suspended or demoted, is worth noth
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -12,6 +12,7 @@ from holdfast.core.accounts import SCOPES, Role, Scope, Token, User
 from holdfast.core.clock import Clock
 from holdfast.core.errors import TryAgain
 from holdfast.core.ids import TokenId
+from holdfast.core.secret import Secret
 from holdfast.store import tokens
 from holdfast.store.interface import Store
 from holdfast.store.tokens import Credential
@@ -34,6 +35,8 @@ class Caller:
     expires_at: datetime | None = None
     # It was given out with less than everything, or for a token that was: it gives and takes no credentials.
     narrow: bool = False
+    # It is the token of local programs, or a session given for it. Worth less than an admin: see `reach`.
+    local: bool = False
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes
@@ -59,6 +62,7 @@ def caller_of(credential: Credential) -> Caller:
         kind="session" if token.kind == "session" else "token",
         expires_at=token.expires_at,
         narrow=set(token.scopes) != set(SCOPES),
+        local=credential.local,
     )
 
 
@@ -74,6 +78,19 @@ class Access:
         self._store = store
         self._clock = clock
         self._known: dict[bytes, _Known] = {}
+        # Of the token that this server left for local programs.
+        self._local_secret: Secret | None = None
+
+    def use_local(self, secret: Secret) -> None:
+        self._local_secret = secret
+
+    async def over_socket(self, secret: str | None) -> Caller | None:
+        """Who calls by the socket in the data directory: only who owns that directory can. Without another
+        credential that is the admin of local programs, and with all that an admin may."""
+        if secret is None and self._local_secret is not None:
+            secret = self._local_secret.reveal()
+        caller = None if secret is None else await self.authenticate(secret)
+        return replace(caller, local=False) if caller is not None and caller.local else caller
 
     async def authenticate(self, secret: str) -> Caller | None:
         """Whose credential this is: an API token or a session that is neither revoked nor expired, of a user

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.accounts.access import Access
-from holdfast.accounts.private import read_private, replace_private
+from holdfast.accounts.private_files import read_private, replace_private
 from holdfast.accounts.tokens import hash_of, is_secret, new_secret
 from holdfast.core.accounts import SCOPES, AuditEntry, Token, User
 from holdfast.core.clock import Clock
@@ -14,7 +14,7 @@ from holdfast.core.errors import CannotStart
 from holdfast.core.ids import Ids, TokenId, UserId
 from holdfast.core.secret import Secret
 from holdfast.core.text import one_line
-from holdfast.store import keys, tokens, users
+from holdfast.store import idempotency_keys, tokens, users
 from holdfast.store.audit import audited
 from holdfast.store.interface import OnceOf, Store
 from holdfast.store.tokens import SECOND
@@ -26,7 +26,7 @@ NAME_LIMIT = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class NewSession:
     """A session that has just begun. The secret is for the cookie and is known nowhere else."""
 
     user: User
@@ -59,8 +59,12 @@ class SignIn:
         file = data / TOKEN_FILE
         there = await asyncio.to_thread(read_private, file)
         caller = None if there is None else await self._access.authenticate(there)
-        if caller is not None and caller.may("admin"):
+        if there is not None and caller is not None and caller.local and caller.may("admin"):
+            self._access.use_local(Secret(there))
             return caller.user
+        if caller is not None:
+            # Of an earlier version, when this token had no limits.
+            await self.sign_out(caller.credential_id)
         secret = new_secret()
         # First known, then shown: who finds the file finds a token that works.
         await self._store.write(
@@ -69,11 +73,12 @@ class SignIn:
                 admin.id,
                 hash_of(secret.reveal()),
                 name=f"local programs ({TOKEN_FILE})",
-                kind="api",
+                kind="local",
                 scopes=SCOPES,
             )
         )
         await asyncio.to_thread(replace_private, file, secret.reveal())
+        self._access.use_local(secret)
         return admin
 
     async def one_time(
@@ -90,13 +95,16 @@ class SignIn:
             scopes=SCOPES,
             lasts_micros=ONE_TIME_SECONDS * SECOND,
         )
-        await keys.write(self._store, create if entry is None else audited(create, entry), once)
+        await idempotency_keys.write(self._store, create if entry is None else audited(create, entry), once)
         return secret
 
-    async def exchange(self, secret: str, name: str = "browser") -> Session | None:
+    async def exchange(
+        self, secret: str, name: str = "browser", *, address: str | None = None
+    ) -> NewSession | None:
         """A session for who shows a one-time token, which is then spent, or an API token, with what that one
         may and for as long as it is valid. None: it is neither."""
-        if not is_secret(secret):
+        # Looking is cheap: who guesses does not keep the writer busy.
+        if not is_secret(secret) or not await self._store.read(tokens.is_exchangeable(hash_of(secret))):
             return None
         mine = new_secret()
         made = await self._store.write(
@@ -105,9 +113,10 @@ class SignIn:
                 TokenId(self._new_id()),
                 hash_of(mine.reveal()),
                 one_line(name, NAME_LIMIT) or "browser",
+                address,
             )
         )
-        return None if made is None else Session(made.user, made.token, mine)
+        return None if made is None else NewSession(made.user, made.token, mine)
 
     async def sign_out(self, credential_id: TokenId) -> None:
         """Ends a session; one that has ended stays so."""

@@ -9,7 +9,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.accounts.private import create_private, read_private
+from holdfast.accounts.private_files import create_private, read_private
 from holdfast.core.errors import BadConfig, BadSecretKey
 from holdfast.core.secret import Secret
 from holdfast.store import provider_configs

@@ -6,6 +6,7 @@ from litestar import Litestar, Router
 from litestar.config.app import AppConfig
 from litestar.datastructures import State
 from litestar.di import Provide
+from litestar.exceptions import NotFoundException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.plugins import PluginProtocol
@@ -13,17 +14,20 @@ from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import ASGIApp
 
 from holdfast import __version__
-from holdfast.accounts.record import Audit
+from holdfast.accounts.audit_entries import Audit
 from holdfast.api import (
     agents,
     approvals,
     calls,
+    chat_files,
     chats,
+    docs_site,
     export,
     feeds,
     files,
     grants,
     health,
+    imports,
     messages,
     models,
     page,
@@ -38,20 +42,22 @@ from holdfast.api import (
     usage,
     users,
     workflows,
+    workspace_agents,
     workspaces,
 )
 from holdfast.api.bodies import MAX_BODY_BYTES, JsonRequest
 from holdfast.api.commands import earlier
 from holdfast.api.denials import Denials
-from holdfast.api.first import first, known_query, options
 from holdfast.api.gate import Gate
 from holdfast.api.openapi import Described, finished
 from holdfast.api.problems import respond
+from holdfast.api.request_checks import first, known_query, options
 from holdfast.api.services import Services, provide_caller, provide_services
-from holdfast.store.keys import Repeated
+from holdfast.store.idempotency_keys import Repeated
 
 ROUTERS = (
     chats.router,
+    chat_files.router,
     messages.router,
     queue.router,
     calls.router,
@@ -60,8 +66,10 @@ ROUTERS = (
     trace.router,
     usage.router,
     export.router,
+    imports.router,
     models.router,
     workspaces.router,
+    workspace_agents.router,
     skills.router,
     files.router,
     grants.router,
@@ -99,7 +107,7 @@ def gated(app: Litestar, services: Services) -> ASGIApp:
     server = services.config().server
     # One address that it listens on is a name of its own: no other site can have it.
     own = () if server.host in EVERYWHERE else (server.host,)
-    return Gate(app, services.access, denials, (*own, *server.hosts))
+    return Gate(app, services.access, denials, (*own, *server.hosts), services.ready)
 
 
 def litestar_app(services: Services | None) -> Litestar:
@@ -109,6 +117,7 @@ def litestar_app(services: Services | None) -> Litestar:
             Router("/api/v1", route_handlers=list(ROUTERS), before_request=first, guards=[known_query]),
             health.open_router,
             reference.router,
+            docs_site.router,
             page.router,
         ],
         state=State({"services": services, "described": Described(document)}),
@@ -116,7 +125,7 @@ def litestar_app(services: Services | None) -> Litestar:
             "services": Provide(provide_services, sync_to_thread=False),
             "caller": Provide(provide_caller, sync_to_thread=False),
         },
-        exception_handlers={Exception: respond, Repeated: earlier},
+        exception_handlers={Exception: respond, NotFoundException: page.nowhere, Repeated: earlier},
         before_request=options,
         request_class=JsonRequest,
         request_max_body_size=MAX_BODY_BYTES,

@@ -1,18 +1,18 @@
-"""What people said of tools for a whole chat: listed, and taken back. What is said now is a decision on a
-call (`calls`)."""
+"""What people decided on tools for a whole chat, or for all their chats: listed, and taken back. Deciding is
+done on a call (`calls`)."""
 
 from litestar import Router, delete, get
 
-from holdfast.accounts.record import Audit
+from holdfast.accounts.audit_entries import Audit
 from holdfast.api.bodies import JsonRequest
 from holdfast.api.calls import may_answer
 from holdfast.api.commands import remove
 from holdfast.api.pages import Cursor, Limit, Page, page_of
-from holdfast.api.problems import not_found
-from holdfast.api.services import By, InPath, With, needs, own_chat
-from holdfast.core.calls import ApprovalRule
-from holdfast.core.ids import CallId
-from holdfast.store import approvals, audit
+from holdfast.api.problems import invalid, not_found
+from holdfast.api.services import By, InPath, Services, With, needs, own_chat
+from holdfast.core.calls import ApprovalRule, UserRule
+from holdfast.core.ids import CallId, RuleId, is_uuid7
+from holdfast.store import approvals, audit, user_rules
 
 
 @get("/chats/{chat_id:str}/approvals", guards=[needs("chats:read")])
@@ -22,7 +22,14 @@ async def list_approvals(
     """The tools that a person allowed or refused for this chat, and who it was."""
     chat = await own_chat(services, caller, chat_id)
     rules = await services.store.read(approvals.rules(chat.id))
-    return page_of(rules, limit, cursor, lambda rule: rule.id)
+    counting = [rule for rule in rules if not (rule.allowed and _always_asks(services, rule.tool))]
+    return page_of(counting, limit, cursor, lambda rule: rule.id)
+
+
+def _always_asks(services: Services, name: str) -> bool:
+    """No word for the whole chat lets such a tool run: what it was allowed is listed elsewhere (`grants`)."""
+    tool = services.tools.get(name)
+    return tool is not None and tool.always_asks
 
 
 @delete("/chats/{chat_id:str}/approvals/{rule_id:str}", guards=[needs("chats:write")], status_code=204)
@@ -43,4 +50,30 @@ async def revoke_approval(
     await remove(services, caller, request, audit.audited(revoke, entry))
 
 
-router = Router("/", route_handlers=[list_approvals, revoke_approval], tags=["calls"])
+@get("/approvals", guards=[needs("chats:read")])
+async def list_rules(services: With, caller: By, limit: Limit = 50, cursor: Cursor = None) -> Page[UserRule]:
+    """The caller's own rules, in the order they were made."""
+    if cursor is not None and not is_uuid7(cursor):
+        raise invalid("cursor", "not one that this list gave out")
+    after = None if cursor is None else RuleId(cursor)
+    found = await services.store.read(user_rules.page(caller.user.id, after=after, limit=limit + 1))
+    return Page(items=found[:limit], next_cursor=found[limit - 1].id if len(found) > limit else None)
+
+
+@delete("/approvals/{rule_id:str}", guards=[needs("chats:write")], status_code=204)
+async def revoke_rule(request: JsonRequest, rule_id: InPath, services: With, caller: By) -> None:
+    """Revoke it: from the next call on it is asked again."""
+    may_answer(caller)
+    wanted = RuleId(rule_id)
+    found = await services.store.read(user_rules.rule(wanted, caller.user.id)) if is_uuid7(rule_id) else None
+    if found is None:
+        raise not_found("approval")
+    entry = Audit(services.store, services.clock, services.ids).entry(
+        caller, "approval.revoke", f"user:{caller.user.id}", tool=found.tool, allowed=found.allowed
+    )
+    await remove(services, caller, request, audit.audited(user_rules.delete(wanted, caller.user.id), entry))
+
+
+router = Router(
+    "/", route_handlers=[list_approvals, revoke_approval, list_rules, revoke_rule], tags=["calls"]
+)

@@ -1,5 +1,5 @@
-"""How often somebody may try to sign in: a handful of failures per address and a few dozen in all per
-minute. Successes cost nothing, so that nobody is locked out of what works."""
+"""How often somebody may fail to sign in: a handful of times per address and a few dozen in all per minute.
+Who has a valid token is never held up, so that nobody is locked out by others at the same address."""
 
 import ipaddress
 from collections import deque

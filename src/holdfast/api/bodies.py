@@ -10,6 +10,7 @@ import msgspec
 from litestar import Request
 from msgspec import Meta
 
+from holdfast.api.json_size import check_values
 from holdfast.api.problems import BODY, Problem, invalid, of_decoding
 from holdfast.core.parts import File, Parts, Text
 from holdfast.core.shapes import Border, Json, check_json, encode
@@ -31,7 +32,9 @@ class JsonRequest(Request[Any, Any, Any]):
         if kind != "application/json":
             raise Problem("unsupported_media_type", "The body must be application/json.")
         field = self.route_handler.parsed_data_field
-        return decode(await self.body(), Any if field is None else field.annotation)
+        body = await self.body()
+        await check_values(body)
+        return decode(body, Any if field is None else field.annotation)
 
 
 def decode(body: bytes, wanted: Any) -> Any:

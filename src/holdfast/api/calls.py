@@ -5,23 +5,24 @@ from typing import Annotated
 
 from litestar import Response, Router, get, post
 from litestar.params import JSONBody
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
-from holdfast.accounts.record import Audit
+from holdfast.accounts.audit_entries import Audit
 from holdfast.api.bodies import JsonRequest, checked_json
+from holdfast.api.chat_answers import moved
 from holdfast.api.commands import command
 from holdfast.api.problems import Problem, not_found
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
-from holdfast.api.shown import moved
 from holdfast.chats.commands import CallResult, Command, Decide, Notify, SubmitResults
-from holdfast.chats.hindsight import said_later
+from holdfast.chats.late_decisions import said_later
 from holdfast.chats.view import Call
-from holdfast.core.calls import Scope, Verdict
+from holdfast.core.calls import ActionCall, Scope, UserRule, Verdict
 from holdfast.core.chats import Chat
-from holdfast.core.ids import CallId, is_call_id
+from holdfast.core.ids import CallId, RuleId, is_call_id
 from holdfast.core.shapes import Border, Json, Record
-from holdfast.store import calls
+from holdfast.store import audit, calls, user_rules
 from holdfast.store.interface import Applied
+from holdfast.tools.approval import subject_of
 
 CallIdIn = Annotated[str, Meta(max_length=40)]
 
@@ -38,7 +39,8 @@ class ToolResults(Border, frozen=True, kw_only=True):
 
 class Decision(Border, frozen=True, kw_only=True):
     decision: Verdict
-    scope: Scope = "once"
+    # Left out it is `once`; for a path that an agent asks for it is `chat`.
+    scope: Scope | UnsetType = UNSET
     note: Annotated[str, Meta(max_length=10_000)] | None = None
     output: Json = None
 
@@ -86,22 +88,54 @@ async def decide_call(
     may_answer(caller)
     if not is_call_id(call_id):
         raise not_found("call")
+    asked = () if chat.action is None else chat.action.calls
+    approval = next((one for one in asked if (one.call_id, one.kind) == (call_id, "approval")), None)
+    scope = _scope(data, approval)
     decide = Decide(
         call_id=CallId(call_id),
         verdict=data.decision,
         user_id=caller.user.id,
-        scope=data.scope,
+        scope=scope,
         note=data.note,
         output=checked_json("output", data.output),
     )
     known = await services.store.read(calls.call(chat.id, decide.call_id))
     wanted = decide if known is None else _meant(known.call, decide)
     answer = await _answer(services, caller, request, chat, wanted, [decide.call_id])
+    if approval is not None and scope == "always":
+        await _remember(services, caller, chat, approval, allowed=data.decision == "approve")
     if known is not None and data.scope == "chat" and data.decision in ("approve", "deny"):
-        audit = Audit(services.store, services.clock, services.ids)
+        record = Audit(services.store, services.clock, services.ids)
         action = f"approval.{data.decision}"
-        await audit.done(caller, action, f"chat:{chat.id}", tool=known.call.name, call_id=call_id)
+        await record.done(caller, action, f"chat:{chat.id}", tool=known.call.name, call_id=call_id)
     return answer
+
+
+def _scope(data: Decision, asked: ActionCall | None) -> Scope:
+    if data.scope is not UNSET:
+        return data.scope
+    asks_for_path = asked is not None and subject_of(asked.name, asked.input).path is not None
+    return "chat" if asks_for_path and data.decision == "approve" else "once"
+
+
+async def _remember(services: Services, caller: By, chat: Chat, asked: ActionCall, *, allowed: bool) -> None:
+    """After the decision: a rule that is lost between the two is asked for again."""
+    subject = subject_of(asked.name, asked.input)
+    now = services.clock.now()
+    rule = UserRule(
+        id=RuleId(services.ids.uuid7(now)),
+        user_id=caller.user.id,
+        tool=asked.name,
+        workspace_id=chat.workspace_id,
+        host=subject.host,
+        path=subject.path,
+        allowed=allowed,
+        created_at=now,
+    )
+    entry = Audit(services.store, services.clock, services.ids).entry(
+        caller, "approval.always", f"chat:{chat.id}", tool=rule.tool, allowed=allowed, path=rule.path
+    )
+    await services.store.write(audit.audited(user_rules.add(rule), entry))
 
 
 @get("/chats/{chat_id:str}/calls/{call_id:str}", guards=[needs("chats:read")])

@@ -1,13 +1,14 @@
 """Chats: create, list, read, change, delete, fork; interrupt, compact, retry, reconcile."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-import msgspec
 from litestar import Response, Router, delete, get, patch, post
 from litestar.params import FromQuery, JSONBody, QueryParameter
 from msgspec import UNSET, Meta, UnsetType
 
 from holdfast.api.bodies import Content, JsonRequest
+from holdfast.api.chat_answers import chosen, created, moved
 from holdfast.api.checks import (
     BudgetIn,
     ClientToolsIn,
@@ -15,6 +16,7 @@ from holdfast.api.checks import (
     Instructions,
     Label,
     Labels,
+    MaxSteps,
     ModelName,
     Title,
     ToolsIn,
@@ -27,33 +29,30 @@ from holdfast.api.checks import (
     find_workspace,
 )
 from holdfast.api.commands import answered, command, once_of
-from holdfast.api.contents import said
+from holdfast.api.message_files import said
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import invalid, not_found, refused
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
-from holdfast.api.shown import chosen, created, moved
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import (
     Archive,
     Command,
     Compact,
-    Create,
     Delete,
-    Fork,
     Interrupt,
     Reconcile,
     RetryTurn,
     Unarchive,
 )
-from holdfast.core.chats import Chat, Settings, Status
+from holdfast.chats.start import TITLE_LENGTH, ForkStart, Start, begin
+from holdfast.core.chats import Chat, Found, ListedChat, Settings, Status
 from holdfast.core.ids import ChatId, MessageId, RunId, is_uuid7
 from holdfast.core.shapes import Border
 from holdfast.core.text import one_line
-from holdfast.store import chats, choices, files, messages, named_agents
+from holdfast.store import chats, files, messages, named_agents, settings_rules
 from holdfast.store.chats import Only
-from holdfast.store.interface import Applied, Choices
-
-TITLE_LENGTH = 200
+from holdfast.store.interface import Applied, Choices, Hit
+from holdfast.store.search_words import matching_line, sought
 
 
 class CreateChat(Border, frozen=True, kw_only=True):
@@ -68,6 +67,7 @@ class CreateChat(Border, frozen=True, kw_only=True):
     labels: Labels = ()
     budget: BudgetIn | None = None
     tools: ToolsIn | None = None
+    max_steps: MaxSteps | None = None
 
 
 class ChangeChat(Border, frozen=True, kw_only=True):
@@ -79,6 +79,7 @@ class ChangeChat(Border, frozen=True, kw_only=True):
     effort: Effort | UnsetType | None = UNSET
     budget: BudgetIn | UnsetType | None = UNSET
     tools: ToolsIn | UnsetType | None = UNSET
+    max_steps: MaxSteps | UnsetType | None = UNSET
 
 
 class ForkChat(Border, frozen=True, kw_only=True):
@@ -91,33 +92,39 @@ async def create_chat(
     request: JsonRequest, data: JSONBody[CreateChat], services: With, caller: By
 ) -> Response[Chat]:
     """Start a chat: the content is its first message and the agent begins at once."""
-    agent = await find_agent(services, caller, data.agent)
-    check_model(services, data.model, data.effort, otherwise=None if agent is None else agent.model)
     workspace_id = await find_workspace(services, caller, data.workspace_id)
+    agent = await find_agent(services, caller, data.agent, workspace_id)
+    check_model(services, data.model, data.effort, otherwise=None if agent is None else agent.model)
     client_tools = check_client_tools(services, data.client_tools)
-    settings = Settings(
-        title=one_line(data.title or "", TITLE_LENGTH),
-        title_source="person" if data.title and data.title.strip() else "none",
-        model=data.model,
-        effort=data.effort,
-        workspace_id=workspace_id,
-        agent=None if agent is None else agent.id,
-        instructions=data.instructions,
-        client_tools=client_tools,
-        labels=data.labels,
-        budget=budget_of(data.budget, services),
-        tools=check_tools(services, data.tools, tuple(tool.name for tool in client_tools)),
-    )
+    budget = budget_of(data.budget, services)
+    tools = check_tools(services, data.tools, tuple(tool.name for tool in client_tools))
     chat_id = ChatId(services.ids.uuid7(services.clock.now()))
     model = data.model or (None if agent is None else agent.model)
     parts = await said(services, caller, chat_id, data.content, model)
+    create = begin(
+        Start(
+            owner_id=caller.user.id,
+            parts=parts,
+            name=data.title,
+            agent=None if agent is None else agent.id,
+            model=data.model,
+            effort=data.effort,
+            workspace_id=workspace_id,
+            budget=budget,
+            tools=tools,
+            client_tools=client_tools,
+            instructions=data.instructions,
+            labels=data.labels,
+            max_steps=data.max_steps,
+        )
+    )
     return await command(
         services,
         caller,
         request,
         chat_id,
-        Create(owner_id=caller.user.id, settings=settings, parts=parts),
-        answer=lambda applied: (201, created(applied, settings, agent)),
+        create,
+        answer=lambda applied: (201, created(applied, create.settings, agent)),
     )
 
 
@@ -134,8 +141,8 @@ async def list_chats(
     status: FromQuery[Status | None] = None,
     pinned: FromQuery[bool | None] = None,
     q: Annotated[str | None, QueryParameter(max_length=1000, description="Words to find.")] = None,
-) -> Page[Chat]:
-    """The caller's chats, those last active first; with `q` those that have the words."""
+) -> Page[ListedChat]:
+    """The caller's chats, those last active first; with `q` those that have the words, and where."""
     for name, value in (("parent_id", parent_id), ("run_id", run_id)):
         if value is not None and not is_uuid7(value):
             raise invalid(name, "not an id")
@@ -152,10 +159,27 @@ async def list_chats(
             # What was said a moment ago is found too.
             await services.store.index_pending()
         found = await services.store.search(caller.user.id, q, only=only, limit=limit, cursor=cursor)
-        items = await services.store.read(chats.chats(tuple(hit.chat_id for hit in found.hits)))
-        return Page(items=items, next_cursor=found.next_cursor)
+        return Page(items=await _where_found(services, q, found.hits), next_cursor=found.next_cursor)
     page = await services.store.read(chats.page(caller.user.id, only, limit=limit, cursor=cursor))
-    return Page(items=page.items, next_cursor=page.next_cursor)
+    return Page(items=tuple(_listed(chat, None) for chat in page.items), next_cursor=page.next_cursor)
+
+
+async def _where_found(services: Services, q: str, hits: Sequence[Hit]) -> tuple[ListedChat, ...]:
+    items = await services.store.read(chats.chats(tuple(hit.chat_id for hit in hits)))
+    wanted = sought(q)
+    places: dict[ChatId, Found] = {}
+    for hit in hits:
+        if hit.message_id is None or wanted is None:
+            continue
+        message = await services.store.read(messages.message(hit.chat_id, hit.message_id))
+        line = "" if message is None else matching_line(message, wanted)
+        if line:
+            places[hit.chat_id] = Found(message_id=hit.message_id, line=line)
+    return tuple(_listed(chat, places.get(chat.id)) for chat in items)
+
+
+def _listed(chat: Chat, found: Found | None) -> ListedChat:
+    return ListedChat(**{name: getattr(chat, name) for name in chat.__struct_fields__}, found=found)
 
 
 @get("/chats/{chat_id:str}", guards=[needs("chats:read")])
@@ -221,13 +245,15 @@ def _choices(services: Services, data: ChangeChat, chat: Chat) -> Choices:
     check_model(
         services, new.get("model"), new.get("effort"), otherwise=chat.model if data.model is UNSET else None
     )
+    if data.max_steps is not UNSET:
+        new["max_steps"] = data.max_steps
     if data.budget is not UNSET:
         new["budget"] = None if data.budget is None else budget_in(data.budget)
     return new
 
 
 async def _client_tools(services: Services, chat_id: ChatId) -> tuple[str, ...]:
-    known = await services.store.read(choices.settings(chat_id))
+    known = await services.store.read(settings_rules.settings(chat_id))
     return () if known is None else tuple(tool.name for tool in known.client_tools)
 
 
@@ -246,17 +272,18 @@ async def fork_chat(
     chat = await own_chat(services, caller, chat_id)
     if data.message_id is not None:
         await _own_message(services, chat, data.message_id)
-    source, agent = await services.store.read(choices.settings(chat.id), named_agents.of_chat(chat.id))
+    source, agent = await services.store.read(settings_rules.settings(chat.id), named_agents.of_chat(chat.id))
     if source is None:
         raise not_found("chat")
-    title = data.title if data.title is not None else f"{source.title} (fork)".strip()
-    settings = msgspec.structs.replace(
-        source,
-        title=one_line(title, TITLE_LENGTH),
-        title_source="person" if data.title else source.title_source,
-        summary="",
-        pinned=False,
-        budget=budget_of(None, services),
+    fork = begin(
+        ForkStart(
+            owner_id=caller.user.id,
+            source_id=chat.id,
+            source=source,
+            up_to=None if data.message_id is None else MessageId(data.message_id),
+            name=data.title,
+            budget=budget_of(None, services),
+        )
     )
     fork_id = ChatId(services.ids.uuid7(services.clock.now()))
     await services.files.use(await services.store.read(files.used_in(chat.id)), fork_id)
@@ -265,13 +292,8 @@ async def fork_chat(
         caller,
         request,
         fork_id,
-        Fork(
-            owner_id=caller.user.id,
-            source_id=chat.id,
-            settings=settings,
-            up_to=None if data.message_id is None else MessageId(data.message_id),
-        ),
-        answer=lambda applied: (201, created(applied, settings, agent)),
+        fork,
+        answer=lambda applied: (201, created(applied, fork.settings, agent)),
     )
 
 

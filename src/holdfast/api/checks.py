@@ -15,7 +15,7 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.ids import WorkspaceId, is_uuid7
 from holdfast.core.shapes import Border, Json
 from holdfast.core.usage import Budget
-from holdfast.store import named_agents, workspaces
+from holdfast.store import workspaces
 from holdfast.tools.approval import Policy
 
 Title = Annotated[str, Meta(max_length=200)]
@@ -23,6 +23,7 @@ Label = Annotated[str, Meta(min_length=1, max_length=100)]
 Labels = Annotated[tuple[Label, ...], Meta(max_length=50)]
 ModelName = Annotated[str, Meta(min_length=1, max_length=64)]
 Effort = Annotated[str, Meta(min_length=1, max_length=20)]
+MaxSteps = Annotated[int, Meta(ge=1, le=100_000)]
 Instructions = Annotated[str, Meta(max_length=200_000)]
 ToolName = Annotated[str, Meta(min_length=1, max_length=128)]
 # Only these tools; or who must agree before each of them runs.
@@ -64,13 +65,17 @@ def check_model(
         raise invalid("effort", f"the model {config.name} knows {', '.join(config.efforts)}")
 
 
-async def find_agent(services: Services, caller: Caller, name: str | None) -> NamedAgent | None:
+async def find_agent(
+    services: Services, caller: Caller, name: str | None, workspace_id: WorkspaceId | None = None
+) -> NamedAgent | None:
     if name is None:
         return None
-    found = await services.store.read(named_agents.named(name, caller.user.id))
-    if found is None:
-        raise invalid("agent", f"there is no agent {name[:64]!r}; GET /api/v1/agents lists them")
-    return found
+    found = await services.agent_names.find(name, caller.user.id, workspace_id)
+    if found.agent is not None:
+        return found.agent
+    if found.untrusted is not None:
+        raise invalid("agent", found.missing(name))
+    raise invalid("agent", f"there is no agent {name[:64]!r}; GET /api/v1/agents lists them")
 
 
 async def find_workspace(services: Services, caller: Caller, workspace_id: str | None) -> WorkspaceId | None:

@@ -16,9 +16,9 @@ from holdfast.chats.change import Refusal
 from holdfast.chats.commands import Command
 from holdfast.core.ids import ChatId
 from holdfast.core.shapes import encode
-from holdfast.store import keys
+from holdfast.store import idempotency_keys
+from holdfast.store.idempotency_keys import Repeated
 from holdfast.store.interface import Applied, OnceOf, Replayed
-from holdfast.store.keys import Repeated
 from holdfast.store.query import Query
 
 T = TypeVar("T")
@@ -87,7 +87,7 @@ async def repeated(request: Request[Any, Any, Any]) -> Response[Any] | None:
     if once is None:
         return None
     services: Services = request.app.state["services"]
-    match await services.store.read(keys.stored(once)):
+    match await services.store.read(idempotency_keys.stored(once)):
         case Refusal() as refusal:
             raise refused(refusal)
         case Replayed() as before:

@@ -5,7 +5,7 @@ from collections import deque
 import structlog
 
 from holdfast.accounts.access import Caller
-from holdfast.accounts.record import Audit
+from holdfast.accounts.audit_entries import Audit
 from holdfast.core.clock import Clock
 from holdfast.core.errors import TryAgain
 

@@ -8,7 +8,8 @@ from litestar import Router, get
 from litestar.params import FromQuery
 from litestar.response import Stream
 
-from holdfast.api.export_formats import Format, html, json_lines, markdown
+from holdfast.api.export_formats import Format, json_lines, markdown
+from holdfast.api.export_html import html
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.core.chats import Chat
 from holdfast.core.ids import MessageId

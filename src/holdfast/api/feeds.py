@@ -11,9 +11,9 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.accounts.access import Caller
 from holdfast.api.bodies import JsonRequest
-from holdfast.api.first import check_names
 from holdfast.api.gate import refuse
 from holdfast.api.problems import Problem, invalid, problem_of
+from holdfast.api.request_checks import check_names
 from holdfast.api.runs import own_run
 from holdfast.api.services import By, InPath, Services, With, lacks, needs, own_chat
 from holdfast.core.errors import HoldfastError, TryAgain

@@ -21,9 +21,9 @@ from holdfast.api.services import By, InPath, Services, With, needs
 from holdfast.core.files import StoredFile
 from holdfast.core.ids import FileId, is_uuid7
 from holdfast.core.shapes import Record
-from holdfast.files.kept import Incoming
 from holdfast.files.media import disposition
-from holdfast.store import keys
+from holdfast.files.stored_files import Incoming
+from holdfast.store import idempotency_keys
 
 FIELD = "file"
 # A browser may send the names of other fields along.
@@ -65,7 +65,7 @@ async def upload_file(request: JsonRequest, services: With, caller: By) -> Respo
         # Not of the whole form: its boundary is another one each time.
         fingerprint = hashlib.sha256(f"{incoming.hash} {name}".encode(errors="replace")).hexdigest()
         once = await once_of(caller, request, answer, fingerprint=fingerprint)
-        earlier = None if once is None else await services.store.read(keys.stored(once))
+        earlier = None if once is None else await services.store.read(idempotency_keys.stored(once))
         if earlier is not None:
             return answered(earlier, answer)
         return answered(await services.files.keep_once(incoming, caller.user.id, name, once), answer)

@@ -3,23 +3,29 @@ Plain ASGI around the whole application, so that no route can forget it; routes 
 to strangers too."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.accounts.access import Access
+from holdfast.accounts.access import Access, Caller
 from holdfast.api.denials import Denials
+from holdfast.api.local_requests import is_by_socket, is_from_here
 from holdfast.api.problems import Problem, not_found, problem_of
-from holdfast.core.errors import HoldfastError
 from holdfast.core.shapes import encode
 
 COOKIE = "holdfast_session"
 # Besides the page's own files.
+# Of the documentation these alone are for who is signed in.
+_API_PAGES = "/docs/api"
 PUBLIC = frozenset({("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/api/v1/session")})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _TWISTED = re.compile(r"^[^/]|//|/\.\.?(?:/|$)|\0")
+# A name or an address, perhaps with a port, and nothing else.
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/@?#\s]+)(?::[0-9]{1,5})?")
+# A second one of these would mean something else to a proxy, or to a browser, than to us.
+_ONCE = (b"authorization", b"content-type", b"origin", b"sec-fetch-site")
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 CSP = (
@@ -39,8 +45,18 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
 
 
 class Gate:
-    def __init__(self, app: ASGIApp, access: Access, denials: Denials, hosts: Iterable[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        denials: Denials,
+        hosts: Iterable[str],
+        ready: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Once it is not `ready` any more, every answer ends its connection: its client makes the next one
+        elsewhere, and is not cut off when the server ends."""
         self._app = app
+        self._ready = ready
         self._access = access
         self._denials = denials
         self._hosts = frozenset(_as_in_header(host) for host in (*_LOCAL, *hosts))
@@ -55,10 +71,13 @@ class Gate:
             if message["type"] in ("http.response.start", "websocket.http.response.start"):
                 statuses.append(message["status"])
                 message["headers"] = _with_security(scope, message.get("headers", []))
+                if scope["type"] == "http" and not self._ready():
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         headers = _Headers(scope["headers"])
         try:
+            check_once(headers)
             check_host(headers, self._hosts)
             method = _method(scope)
             secret, by_cookie = credential(headers)
@@ -69,18 +88,34 @@ class Gate:
                 by_cookie=by_cookie,
                 page=is_page(scope["path"]),
             )
-            caller = None if secret is None else await self._access.authenticate(secret)
+            caller = await self._caller(scope, secret)
             if caller is None and not is_public(method, scope["path"]):
                 raise _unauthorized(secret is not None)
             if not is_plain(scope["path"]):
                 raise not_found("route")
-        except (Problem, HoldfastError) as error:
+        except Exception as error:  # noqa: BLE001 - the border of the request
             await refuse(scope, receive, answer, problem_of(error))
             return
         scope["state"]["caller"] = caller
         await self._app(_as_get(scope), receive, answer)
         if 403 in statuses and caller is not None:
             await self._denials.note(caller, f"{method} {scope['path']}")
+
+    async def _caller(self, scope: Scope, secret: str | None) -> Caller | None:
+        if is_by_socket(scope):
+            return await self._access.over_socket(secret)
+        caller = None if secret is None else await self._access.authenticate(secret)
+        if caller is not None and caller.local and not is_from_here(scope):
+            raise only_here()
+        return caller
+
+
+def only_here() -> Problem:
+    return Problem(
+        "unauthorized",
+        "The token of local programs counts only on the server's own machine. Use a token of your own.",
+        headers={"WWW-Authenticate": "Bearer"},
+    )
 
 
 def _method(scope: Scope) -> str:
@@ -101,12 +136,18 @@ def is_public(method: str, path: str) -> bool:
 
 
 def is_page(path: str) -> bool:
-    return is_plain(path) and not path.startswith(("/api", "/v1", "/docs", "/healthz", "/readyz"))
+    return is_plain(path) and not path.startswith(("/api", "/v1", _API_PAGES, "/healthz", "/readyz"))
 
 
 def is_plain(path: str) -> bool:
     """The router takes `//docs` for `/docs`. Whoever judges a path by its beginning must not be fooled."""
     return _TWISTED.search(path) is None
+
+
+def check_once(headers: "_Headers") -> None:
+    for name in _ONCE:
+        if len(headers.all(name)) > 1:
+            raise Problem("bad_request", f"A request has at most one {name.decode().title()} header.")
 
 
 def check_host(headers: "_Headers", hosts: frozenset[str]) -> None:
@@ -121,10 +162,9 @@ def check_host(headers: "_Headers", hosts: frozenset[str]) -> None:
 
 
 def host_name(host: str) -> str:
-    """Without the port; an IPv6 address keeps its brackets."""
-    if host.startswith("["):
-        return host.partition("]")[0].lower() + "]"
-    return host.partition(":")[0].lower()
+    """Without the port; an IPv6 address keeps its brackets. Empty: it is none."""
+    found = _HOST.fullmatch(host)
+    return "" if found is None else found[1].lower()
 
 
 def _as_in_header(host: str) -> str:
@@ -160,14 +200,16 @@ def credential(headers: "_Headers") -> tuple[str | None, bool]:
     if authorization is not None:
         kind, _, secret = authorization.partition(" ")
         return (secret.strip() if kind.lower() == "bearer" else None), False
-    for line in headers.all(b"cookie"):
-        # Not the library's parser: it gives up at the first cookie of another program that it cannot read,
-        # and all programs on localhost share their cookies.
-        for pair in line.split(";"):
-            name, _, value = pair.strip().partition("=")
-            if name == COOKIE:
-                return value, True
-    return None, False
+    # Not the library's parser: it gives up at the first cookie of another program that it cannot read, and
+    # all programs on localhost share their cookies.
+    pairs = [pair.strip().partition("=") for line in headers.all(b"cookie") for pair in line.split(";")]
+    values = {value for name, _, value in pairs if name == COOKIE}
+    if len(values) > 1:
+        raise Problem(
+            "bad_request",
+            "The session cookie came with two values. Delete the cookies of this site and sign in again.",
+        )
+    return (values.pop(), True) if values else (None, False)
 
 
 def _unauthorized(shown: bool) -> Problem:

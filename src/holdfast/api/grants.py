@@ -2,7 +2,7 @@
 
 from litestar import Router, delete, get
 
-from holdfast.accounts.record import Audit
+from holdfast.accounts.audit_entries import Audit
 from holdfast.api.bodies import JsonRequest
 from holdfast.api.commands import remove
 from holdfast.api.pages import Cursor, Limit, Page

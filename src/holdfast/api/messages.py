@@ -8,13 +8,13 @@ from litestar.params import FromQuery, JSONBody
 from msgspec import Meta
 
 from holdfast.api.bodies import Content, JsonRequest
+from holdfast.api.chat_answers import queue_item
 from holdfast.api.checks import Effort, ModelName, check_model
 from holdfast.api.commands import command
-from holdfast.api.contents import said
+from holdfast.api.message_files import said
 from holdfast.api.pages import Cursor, Limit, Page, unknown_cursor
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, With, needs, own_chat
-from holdfast.api.shown import queue_item
 from holdfast.chats.commands import Edit, Send
 from holdfast.core.ids import MessageId, is_uuid7
 from holdfast.core.messages import Busy, Message, QueueItem

@@ -1,11 +1,20 @@
 """The models that chats may use, and the tools."""
 
-from litestar import Router, get
+from typing import Annotated
 
+from litestar import Router, get, put
+from litestar.params import JSONBody
+from msgspec import Meta
+
+from holdfast.api.bodies import JsonRequest
+from holdfast.api.commands import nothing, once_of
 from holdfast.api.pages import Cursor, Limit, Page, page_of
-from holdfast.api.services import By, With, needs
+from holdfast.api.problems import Problem, invalid
+from holdfast.api.services import By, Services, With, needs
 from holdfast.core.calls import Effect
-from holdfast.core.shapes import Json, Record
+from holdfast.core.shapes import Border, Json, Record
+from holdfast.providers.configs import ModelConfig
+from holdfast.providers.model_facts import ModelPrice
 
 
 class ModelShown(Record, frozen=True, kw_only=True):
@@ -15,7 +24,15 @@ class ModelShown(Record, frozen=True, kw_only=True):
     context_limit: int | None
     inputs: tuple[str, ...]
     efforts: tuple[str, ...]
+    # Whether it can call tools.
+    tools: bool
+    # Of a million tokens, where it is known.
+    price: ModelPrice | None
     default: bool
+
+
+class ChooseDefault(Border, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(min_length=1, max_length=64)] | None
 
 
 class ToolShown(Record, frozen=True, kw_only=True):
@@ -32,19 +49,43 @@ async def list_models(
     """Those that can be named in a request; `default` is taken when none is."""
     setup = services.providers.setup
     shown = [
-        ModelShown(
-            name=model.name,
-            provider=model.provider,
-            model=model.model,
-            context_limit=model.context_limit,
-            inputs=model.inputs,
-            efforts=model.efforts,
-            default=model.name == setup.default,
-        )
+        _shown(services, services.providers.described(model))
         for model in setup.models.values()
         if model.enabled and model.provider in setup.providers and setup.providers[model.provider].enabled
     ]
     return page_of(shown, limit, cursor, lambda model: model.name)
+
+
+def _shown(services: Services, model: ModelConfig) -> ModelShown:
+    return ModelShown(
+        name=model.name,
+        provider=model.provider,
+        model=model.model,
+        context_limit=model.context_limit,
+        inputs=model.inputs,
+        efforts=model.efforts,
+        tools=model.tools,
+        price=services.providers.facts(model.provider, model.model).price,
+        default=model.name == services.providers.setup.default,
+    )
+
+
+@put("/models/default", guards=[needs("admin")], status_code=204)
+async def choose_default_model(
+    request: JsonRequest, data: JSONBody[ChooseDefault], services: With, caller: By
+) -> None:
+    """Choose the model that is taken when none is named; null takes the choice back. What `[models] default`
+    of the configuration says counts more."""
+    if data.name is not None and data.name not in services.providers.setup.models:
+        raise invalid("name", "there is no such model; GET /api/v1/models lists them")
+    configured = services.config().default_model
+    if data.name is not None and configured not in ("", data.name):
+        raise Problem(
+            "wrong_state", f'[models] default = "{configured}" of the configuration counts; change it there.'
+        )
+    once = await once_of(caller, request, nothing)
+    await services.stored.choose_default(caller, data.name, once=once)
+    await services.refresh()
 
 
 @get("/tools", guards=[needs("chats:read")])
@@ -62,4 +103,4 @@ async def list_tools(services: With, caller: By, limit: Limit = 50, cursor: Curs
     return page_of(shown, limit, cursor, lambda tool: tool.name)
 
 
-router = Router("/", route_handlers=[list_models, list_tools], tags=["models"])
+router = Router("/", route_handlers=[list_models, choose_default_model, list_tools], tags=["models"])

@@ -8,47 +8,29 @@ from typing import Any, cast
 
 import msgspec
 
+from holdfast.api.export_formats import EXPORT_VERSION
 from holdfast.api.problems import ProblemBody
-from holdfast.core.calls import Action
-from holdfast.core.chats import Chat
-from holdfast.core.collisions import Collision
-from holdfast.core.failures import Failure, Retry
-from holdfast.core.run_shapes import CallShown, LineShown, RunData
-from holdfast.core.runs import RunPhase
+from holdfast.core.feed_events import CATALOGUE, FeedKind, events_of
 from holdfast.core.shapes import encode
-from holdfast.core.spans import Span
-from holdfast.core.usage import Budget, Usage
-from holdfast.feed.frames import PartData
-from holdfast.feed.watch import MessageData, QueueData, StatusData
 
 REF = "#/components/schemas/{name}"
-# What the data of each event of a chat's feed is; the others have none.
-EVENTS: dict[str, type] = {
-    "chat": Chat,
-    "message": MessageData,
-    "part": PartData,
-    "queue": QueueData,
-    "status": StatusData,
-    "retry": Retry,
-    "failed": Failure,
-    "action_required": Action,
-    "span": Span,
-    "usage": Usage,
-    "collision": Collision,
-}
-# The same of a run's feed.
-RUN_EVENTS: dict[str, type] = {
-    "run": RunData,
-    "phase": RunPhase,
-    "log": LineShown,
-    "call": CallShown,
-    "budget": Budget,
-}
 UPLOAD: dict[str, Any] = {
     "title": "FileUpload",
     "type": "object",
     "properties": {"file": {"type": "string", "format": "binary"}},
     "required": ["file"],
+}
+# What `export` writes as JSON, and `import` reads.
+EXPORT: dict[str, Any] = {
+    "title": "ChatExport",
+    "type": "object",
+    "properties": {
+        "holdfast_export": {"type": "integer", "const": EXPORT_VERSION},
+        # A Chat and its Messages, as they are shown elsewhere.
+        "chat": {"type": "object"},
+        "messages": {"type": "array", "items": {"type": "object"}, "minItems": 1},
+    },
+    "required": ["holdfast_export", "chat", "messages"],
 }
 # What requests may say in headers, which handlers do not declare: they are read in one place for all.
 KEY: dict[str, Any] = {
@@ -95,7 +77,7 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
     document = cast(dict[str, Any], _renamed(document))
     schemas: dict[str, Any] = document["components"]["schemas"]
     _, components = msgspec.json.schema_components(
-        (ProblemBody, *EVENTS.values(), *RUN_EVENTS.values()), ref_template=REF, schema_hook=_any
+        (ProblemBody, *(event.data for event in CATALOGUE)), ref_template=REF, schema_hook=_any
     )
     for name, schema in components.items():
         schemas.setdefault(name, schema)
@@ -106,6 +88,13 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
     for operation in _uploads(document):
         content = {"multipart/form-data": {"schema": {"$ref": REF.format(name="FileUpload")}}}
         operation["requestBody"] = {"content": content, "required": True}
+    schemas["ChatExport"] = EXPORT
+    importing = document["paths"]["/api/v1/chats/import"]["post"]
+    content = {"application/json": {"schema": {"$ref": REF.format(name="ChatExport")}}}
+    importing["requestBody"] = {"content": content, "required": True}
+    importing["responses"]["200"] = importing["responses"]["201"] | {
+        "description": "It was imported before: the chat as it is now."
+    }
     problem = {"schema": {"$ref": REF.format(name="ProblemBody")}}
     for item in document["paths"].values():
         for method in _METHODS:
@@ -131,8 +120,9 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
         "token": {"type": "http", "scheme": "bearer"},
         "session": {"type": "apiKey", "in": "cookie", "name": "holdfast_session"},
     }
-    document["x-feed-events"] = _data_of(EVENTS)
-    document["x-run-feed-events"] = _data_of(RUN_EVENTS)
+    document["x-feed-events"] = _data_of("chat")
+    document["x-list-feed-events"] = _data_of("chats")
+    document["x-run-feed-events"] = _data_of("run")
     document["security"] = [{"token": []}, {"session": []}]
     return document
 
@@ -147,8 +137,8 @@ def _say_who_and_headers(method: str, operation: dict[str, Any]) -> None:
         operation.setdefault("parameters", []).append(KEY)
 
 
-def _data_of(events: dict[str, type]) -> dict[str, str]:
-    return {event: REF.format(name=data.__name__) for event, data in events.items()}
+def _data_of(feed: FeedKind) -> dict[str, str]:
+    return {event: REF.format(name=data.__name__) for event, data in events_of(feed).items()}
 
 
 def _uploads(document: dict[str, Any]) -> list[dict[str, Any]]:

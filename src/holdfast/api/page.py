@@ -3,12 +3,13 @@
 import asyncio
 import mimetypes
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import Response, Router, get
+from litestar import Request, Response, Router, get
 from litestar.params import FromPath, HeaderParameter
 
-from holdfast.api.problems import Problem, not_found
+from holdfast.api.gate import is_page
+from holdfast.api.problems import Problem, not_found, respond
 
 ROOT = (Path(__file__).parent.parent / "page").resolve()
 _YEAR = "public, max-age=31536000, immutable"
@@ -34,6 +35,17 @@ async def asset(path: FromPath[Path], accepts: Accepts = "") -> Response[bytes]:
     """Files whose names change with what is in them."""
     name = str(path).lstrip("/")
     return await asyncio.to_thread(_file, name, within=ROOT / "assets", cache=_YEAR, accepts=accepts)
+
+
+def nowhere(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """A person who follows an address that leads nowhere is told so by the page; a program by a problem."""
+    path = request.scope["path"]
+    asks = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
+    if not asks or not is_page(path) or path.startswith("/assets/") or not (ROOT / "index.html").exists():
+        return respond(request, error)
+    response = _file("index.html", within=ROOT, cache="no-store", accepts="")
+    response.status_code = 404
+    return response
 
 
 def _file(name: str, *, within: Path, cache: str, accepts: str) -> Response[bytes]:

@@ -14,6 +14,7 @@ from litestar.exceptions import HTTPException, ValidationException
 from holdfast.chats.change import Refusal
 from holdfast.core.errors import BadScript, HoldfastError, InvalidInput, TryAgain
 from holdfast.core.shapes import Json, Record, encode
+from holdfast.core.shortage import is_shortage, shortage_of
 
 log = structlog.get_logger(__name__)
 
@@ -37,6 +38,8 @@ STATUS: dict[str, int] = {
     "invalid_input": 422,
     "rate_limited": 429,
     "internal": 500,
+    # A provider of models did not do what was asked of it.
+    "provider_failed": 502,
     "try_again": 503,
 }
 # What the framework says when a client goes before its body has come: nobody's fault here.
@@ -52,6 +55,9 @@ _ALIASES = {
     "store_full": "try_again",
     "store_closed": "try_again",
     "stale": "try_again",
+    "shortage": "try_again",
+    "not_begun": "try_again",
+    "call_over": "wrong_state",
     "bad_script": "invalid_input",
     # What was to be read again is wrong; the text says where.
     "bad_config": "invalid_input",
@@ -137,6 +143,9 @@ def problem_of(error: Exception) -> Problem:
             return Problem("invalid_input", _first(error), errors=_field_errors(error))
         case HTTPException():
             return _of_http(error)
+        case _ if is_shortage(error):
+            log.warning("request put off", reason=str(error) or type(error).__name__)
+            return problem_of(shortage_of(error))
         case _:
             log.error("request failed", exc_info=error)
             return Problem("internal", "Something went wrong here; the server's log has the details.")

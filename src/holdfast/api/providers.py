@@ -7,17 +7,18 @@ from litestar.params import JSONBody
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
-from holdfast.accounts.stored import Written
+from holdfast.accounts.stored_providers import Written
 from holdfast.api.bodies import JsonRequest, checked_json
 from holdfast.api.commands import nothing, once_of
 from holdfast.api.pages import Cursor, Limit, Page, page_of
-from holdfast.api.problems import invalid, not_found
+from holdfast.api.problems import Problem, invalid, not_found
 from holdfast.api.services import By, InPath, With, needs
 from holdfast.config.sources import Origin
 from holdfast.core.errors import AttemptFailed, HoldfastError
 from holdfast.core.shapes import Border, Json, Record
 from holdfast.providers.configs import DEFAULT_MAX_OUTPUT, Input, ModelConfig, ProviderConfig
 from holdfast.providers.kinds import KINDS
+from holdfast.providers.model_facts import ListedModel, ModelPrice
 from holdfast.providers.trial import try_model
 
 MAX_OPTIONS_BYTES = 64 * 1024
@@ -35,6 +36,8 @@ class PutProvider(Border, frozen=True, kw_only=True):
 
 
 class PutModel(Border, frozen=True, kw_only=True):
+    """`efforts`, `inputs` and `context_limit` left out are filled in by what is known about the model."""
+
     provider: Name
     model: Annotated[str, Meta(max_length=200)]
     context_limit: int | None = None
@@ -45,8 +48,9 @@ class PutModel(Border, frozen=True, kw_only=True):
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     efforts: tuple[str, ...] = ()
-    inputs: tuple[Input, ...] = ("text",)
+    inputs: tuple[Input, ...] = ()
     compaction_threshold: int | None = None
+    tools: bool = True
     provider_options: dict[str, Json] = field(default_factory=dict[str, Json])
     enabled: bool = True
 
@@ -67,6 +71,22 @@ class ModelConfigShown(ModelConfig, frozen=True, kw_only=True):
     origin: Origin
 
 
+class OfferedModel(Record, frozen=True, kw_only=True):
+    """A model that a provider has, with what is known about it; null or empty where nobody says.
+    `configured_as` has the names of the model configs that use it."""
+
+    model: str
+    title: str | None
+    context_limit: int | None
+    max_output: int | None
+    inputs: tuple[Input, ...]
+    efforts: tuple[str, ...]
+    tools: bool | None
+    # Of a million tokens.
+    price: ModelPrice | None
+    configured_as: tuple[str, ...]
+
+
 class Trial(Record, frozen=True, kw_only=True):
     """What came of a short call to a model."""
 
@@ -83,7 +103,10 @@ async def list_providers(
     shown = [
         _provider_shown(
             provider,
-            origins.provider_origins.get(provider.name, "configuration"),
+            # One that nobody configured is there because of the key in its usual variable.
+            origins.provider_origins.get(
+                provider.name, "built_in" if provider.kind == "demo" else "environment"
+            ),
             has_key=services.providers.has_key(provider),
         )
         for provider in setup.providers.values()
@@ -116,6 +139,25 @@ async def delete_provider(request: JsonRequest, name: InPath, services: With, ca
     await services.refresh()
 
 
+@get("/providers/{name:str}/models", guards=[needs("admin")])
+async def list_offered_models(
+    name: InPath, services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
+) -> Page[OfferedModel]:
+    """Ask the provider which models it has. 502 `provider_failed` when it does not say."""
+    if name not in services.providers.setup.providers:
+        raise not_found("provider")
+    try:
+        listed = await services.discovery.list_models(name)
+    except AttemptFailed as error:
+        raise Problem("provider_failed", error.failure.message) from None
+    uses: dict[str, list[str]] = {}
+    for config in services.providers.setup.models.values():
+        if config.provider == name:
+            uses.setdefault(config.model, []).append(config.name)
+    shown = [_offered(model, tuple(uses.get(model.id, ()))) for model in listed]
+    return page_of(shown, limit, cursor, lambda model: model.model)
+
+
 @get("/model-configs", guards=[needs("admin")])
 async def list_model_configs(
     services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
@@ -123,8 +165,7 @@ async def list_model_configs(
     """The models in use with all that is configured for them."""
     setup, origins = services.providers.setup, services.origins()
     shown = [
-        _shown(model, origins.model_origins.get(model.name, "configuration"))
-        for model in setup.models.values()
+        _shown(model, origins.model_origins.get(model.name, "built_in")) for model in setup.models.values()
     ]
     return page_of(shown, limit, cursor, lambda model: model.name)
 
@@ -182,6 +223,21 @@ def _provider_shown(config: ProviderConfig, origin: Origin, *, has_key: bool) ->
     )
 
 
+def _offered(model: ListedModel, configured_as: tuple[str, ...]) -> OfferedModel:
+    facts = model.facts
+    return OfferedModel(
+        model=model.id,
+        title=model.title,
+        context_limit=facts.context,
+        max_output=facts.max_output,
+        inputs=facts.inputs,
+        efforts=facts.efforts,
+        tools=facts.tools,
+        price=facts.price,
+        configured_as=configured_as,
+    )
+
+
 def _shown(config: ModelConfig, origin: Origin) -> ModelConfigShown:
     fields: dict[str, Any] = asdict(config)
     return ModelConfigShown(**fields, origin=origin)
@@ -193,6 +249,7 @@ router = Router(
         list_providers,
         put_provider,
         delete_provider,
+        list_offered_models,
         list_model_configs,
         put_model_config,
         delete_model_config,

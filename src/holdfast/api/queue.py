@@ -7,12 +7,12 @@ from litestar.params import JSONBody
 from msgspec import UNSET, Meta, UnsetType
 
 from holdfast.api.bodies import Content, JsonRequest
+from holdfast.api.chat_answers import entered_item, moved, queue_item
 from holdfast.api.commands import command
-from holdfast.api.contents import said
+from holdfast.api.message_files import said
 from holdfast.api.pages import Cursor, Limit, Page, page_of
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, With, needs, own_chat
-from holdfast.api.shown import entered_item, moved, queue_item
 from holdfast.chats.commands import (
     Command,
     DeleteQueued,

@@ -28,7 +28,7 @@ async def openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
     return Response(await _described(request), media_type="application/vnd.oai.openapi+json")
 
 
-@get("/docs", include_in_schema=False)
+@get("/docs/api", include_in_schema=False)
 async def docs(request: Request[Any, Any, Any]) -> Response[bytes]:
     document = await _described(request)
     made = await asyncio.to_thread(lambda: page(msgspec.json.decode(document)).encode())

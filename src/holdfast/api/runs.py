@@ -19,8 +19,8 @@ from holdfast.core.run_shapes import RunListed, RunShown, run_listed, run_shown
 from holdfast.core.runs import Language, Run, RunCall, RunDetails, RunLine, RunStatus
 from holdfast.core.shapes import Border, Json
 from holdfast.scripts.meta import MAX_BUDGET
-from holdfast.scripts.runs.starting import Wanted
-from holdfast.store import journals, runs, watched_runs
+from holdfast.scripts.runs.run_start import RunRequest
+from holdfast.store import journals, run_feed_reads, runs
 from holdfast.store.query import Query, joined
 
 Tokens = Annotated[int, Meta(ge=1, le=MAX_BUDGET)]
@@ -29,7 +29,7 @@ Tokens = Annotated[int, Meta(ge=1, le=MAX_BUDGET)]
 class StartRun(Border, frozen=True, kw_only=True):
     """A workflow by its name, or a script. With `resume_from` alone: that run again, as it was."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
+    name: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
     script: Annotated[str, Meta(max_length=1024 * 1024)] | None = None
     language: Language | None = None
     args: Json | UnsetType = UNSET
@@ -39,26 +39,27 @@ class StartRun(Border, frozen=True, kw_only=True):
     effort: Effort | None = None
     max_concurrency: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     workspace_id: Annotated[str, Meta(max_length=36)] | None = None
-    # The run whose finished calls are reused; without it, the newest of the same workflow and arguments.
+    # The run whose finished calls are reused; without it, the newest of the same workflow and arguments if it
+    # failed or was cancelled.
     resume_from: Annotated[str, Meta(max_length=36)] | None = None
     # Nothing is reused.
     fresh: bool = False
+    # Calls of the newest run are reused also when it succeeded.
+    reuse: bool = False
 
 
 @post("/workflow-runs", guards=[needs("chats:write")], status_code=202)
 async def start_run(
     request: JsonRequest, data: JSONBody[StartRun], services: With, caller: By
 ) -> Response[RunShown]:
-    """Start a workflow. Calls that an earlier run of the same workflow with the same arguments has finished
-    are reused, unless `fresh`."""
+    """Start a workflow. Calls that the newest run of the same workflow with the same arguments has finished
+    are reused if it failed or was cancelled, or with `reuse`; never with `fresh`."""
     wanted = await _wanted(services, caller, data)
     try:
         run = await services.runs.draft(wanted)
     except NotFound as error:
         raise invalid("name", error.text) from None
-    answer = await write(services, caller, request, runs.create(run), answer=lambda made: (202, _begun(made)))
-    services.runs.announce(run)
-    return answer
+    return await write(services, caller, request, runs.create(run), answer=lambda made: (202, _begun(made)))
 
 
 @get("/workflow-runs", guards=[needs("chats:read")])
@@ -67,7 +68,7 @@ async def list_runs(
     caller: By,
     limit: Limit = 50,
     cursor: Cursor = None,
-    name: Annotated[str | None, QueryParameter(max_length=100, description="Of this workflow.")] = None,
+    name: Annotated[str | None, QueryParameter(max_length=1000, description="Of this workflow.")] = None,
     status: FromQuery[RunStatus | None] = None,
 ) -> Page[RunListed]:
     """The caller's own, the newest first; without what is large in them."""
@@ -87,7 +88,7 @@ async def list_runs(
 async def read_run(run_id: InPath, services: With, caller: By) -> RunShown:
     """With everything that belongs to it."""
     wanted, owner = RunId(run_id), caller.user.id
-    found = await services.store.read(watched_runs.shown(wanted, owner)) if is_uuid7(wanted) else None
+    found = await services.store.read(run_feed_reads.shown(wanted, owner)) if is_uuid7(wanted) else None
     if found is None:
         raise not_found("run")
     return run_shown(found)
@@ -117,10 +118,10 @@ async def _found(services: Services, caller: Caller, run_id: str) -> Run | None:
     return await services.store.read(runs.run(wanted, caller.user.id)) if is_uuid7(wanted) else None
 
 
-async def _wanted(services: Services, caller: Caller, data: StartRun) -> Wanted:
+async def _wanted(services: Services, caller: Caller, data: StartRun) -> RunRequest:
     check_model(services, data.model, data.effort)
     earlier = await _earlier(services, caller, data)
-    asked = Wanted(
+    asked = RunRequest(
         owner_id=caller.user.id,
         name=data.name,
         script=data.script,
@@ -133,15 +134,16 @@ async def _wanted(services: Services, caller: Caller, data: StartRun) -> Wanted:
         workspace_id=await find_workspace(services, caller, data.workspace_id),
         resume_from=None if earlier is None else earlier.id,
         fresh=data.fresh,
+        reuse=data.reuse,
     )
     if earlier is None or data.name is not None or data.script is not None:
         return asked
     return _again(asked, earlier)
 
 
-def _again(asked: Wanted, earlier: Run) -> Wanted:
+def _again(asked: RunRequest, earlier: Run) -> RunRequest:
     """That run with its own script; what is asked for goes before what it had."""
-    return Wanted(
+    return RunRequest(
         owner_id=asked.owner_id,
         script=earlier.script,
         language=earlier.language,
@@ -153,6 +155,7 @@ def _again(asked: Wanted, earlier: Run) -> Wanted:
         workspace_id=asked.workspace_id or earlier.workspace_id,
         resume_from=asked.resume_from,
         fresh=asked.fresh,
+        reuse=asked.reuse,
         tools=earlier.tools,
     )
 

@@ -1,5 +1,6 @@
 """What handlers are given: the parts of the server, and who is calling."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,9 +13,9 @@ from litestar.params import FromPath, SkipValidation
 from litestar.types import Scope
 
 from holdfast.accounts.access import Access, Caller
-from holdfast.accounts.people import People
 from holdfast.accounts.sign_in import SignIn
-from holdfast.accounts.stored import Stored
+from holdfast.accounts.stored_providers import Stored
+from holdfast.accounts.user_admin import People
 from holdfast.api.attempts import Attempts
 from holdfast.api.open_feeds import OpenFeeds
 from holdfast.api.problems import Problem, not_found
@@ -26,14 +27,17 @@ from holdfast.core.chats import Chat
 from holdfast.core.clock import Clock
 from holdfast.core.ids import ChatId, Ids, is_uuid7
 from holdfast.feed.hub import Hub
-from holdfast.files.kept import Files
-from holdfast.providers.registry import Registry as Providers
-from holdfast.scripts.runs.starting import Runs
+from holdfast.files.stored_files import StoredFiles
+from holdfast.providers.discovery import Discovery
+from holdfast.providers.registry import ModelRegistry as Providers
+from holdfast.scripts.runs.run_start import Runs
 from holdfast.store import chats
 from holdfast.store.interface import Store
 from holdfast.telemetry.metrics import Metrics
-from holdfast.tools.registry import Registry as Tools
-from holdfast.workspaces.workspaces import Workspaces
+from holdfast.tools.agent_names import AgentNames
+from holdfast.tools.registry import ToolRegistry as Tools
+from holdfast.workspaces.commands.walled_programs import Walled
+from holdfast.workspaces.places.chat_directory import Workspaces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +50,17 @@ class Services:
     people: People
     stored: Stored
     providers: Providers
+    # Asks providers which models they have.
+    discovery: Discovery
     # Where each provider and model is configured.
     origins: Callable[[], Merged]
     tools: Tools
     workspaces: Workspaces
-    files: Files
+    # Who is meant by the name of an agent.
+    agent_names: AgentNames
+    # Runs programs on what is in workspaces.
+    walled: Walled
+    files: StoredFiles
     runs: Runs
     # The configuration as it is now: it may be read again while the server runs.
     config: Callable[[], Config]
@@ -65,6 +75,8 @@ class Services:
     ready: Callable[[], bool]
     feeds: OpenFeeds = field(default_factory=OpenFeeds)
     attempts: Attempts = field(default_factory=Attempts)
+    # One chat is imported at a time: what it holds in memory is much.
+    importing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 # A part of the path.

@@ -8,7 +8,9 @@ from litestar.params import JSONBody
 from msgspec import Meta
 
 from holdfast.api.bodies import JsonRequest
-from holdfast.api.gate import COOKIE
+from holdfast.api.browsers import browser_name
+from holdfast.api.gate import COOKIE, only_here
+from holdfast.api.local_requests import is_from_here
 from holdfast.api.problems import Problem
 from holdfast.api.services import By, With
 from holdfast.core.accounts import Scope, User
@@ -33,14 +35,21 @@ async def sign_in(request: JsonRequest, data: JSONBody[SignInWith], services: Wi
     """Exchange a one-time sign-in token, or an API token, for a session cookie."""
     address = services.attempts.counted_as(request.client, request.headers.getall("x-forwarded-for", []))
     now = services.clock.elapsed()
-    if (wait := services.attempts.wait_seconds(address, now)) > 0:
-        raise Problem(
-            "rate_limited",
-            "Too many attempts to sign in. Wait a minute, then try again.",
-            headers={"Retry-After": str(int(wait) + 1)},
-        )
-    session = await services.sign_in.exchange(data.token)
+    known = await services.access.authenticate(data.token)
+    if known is not None and known.local and not is_from_here(request.scope):
+        services.attempts.failed(address, now)
+        raise only_here()
+    session = await services.sign_in.exchange(
+        data.token, browser_name(request.headers.get("user-agent", "")), address=address or None
+    )
     if session is None:
+        # Only failures are slowed down: whoever has a token gets in, whoever else guesses from there.
+        if (wait := services.attempts.wait_seconds(address, now)) > 0:
+            raise Problem(
+                "rate_limited",
+                "Too many attempts to sign in. Wait a minute, then try again.",
+                headers={"Retry-After": str(int(wait) + 1)},
+            )
         services.attempts.failed(address, now)
         raise Problem(
             "unauthorized",

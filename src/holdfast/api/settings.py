@@ -6,7 +6,7 @@ from typing import Any
 from litestar import Response, Router, get, patch, post
 from litestar.params import JSONBody
 
-from holdfast.accounts.record import Audit
+from holdfast.accounts.audit_entries import Audit
 from holdfast.api.bodies import JsonRequest, checked_json
 from holdfast.api.commands import write
 from holdfast.api.problems import BODY, Problem, invalid
@@ -27,6 +27,9 @@ class SettingsShown(Record, frozen=True, kw_only=True):
     user: dict[str, Json]
     server: dict[str, Json]
     demo: bool
+    # The largest file that can be uploaded, and where workspaces may be.
+    file_max_bytes: int
+    workspace_roots: tuple[str, ...]
 
 
 class Reloaded(Record, frozen=True, kw_only=True):
@@ -81,7 +84,14 @@ async def reload_configuration(request: JsonRequest, services: With, caller: By)
 
 
 def _shown(services: Services, user: dict[str, Json], server: dict[str, Json]) -> SettingsShown:
-    return SettingsShown(user=user, server=server, demo=services.providers.setup.is_demo)
+    config = services.config()
+    return SettingsShown(
+        user=user,
+        server=server,
+        demo=services.providers.setup.is_demo,
+        file_max_bytes=config.files.max_mib * 2**20,
+        workspace_roots=tuple(str(root) for root in config.workspaces.roots),
+    )
 
 
 def _audit(services: Services) -> Audit:

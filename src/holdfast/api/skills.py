@@ -9,7 +9,7 @@ from holdfast.api.pages import Cursor, Limit, Page, page_of
 from holdfast.api.services import By, With, needs
 from holdfast.api.workspaces import own_workspace
 from holdfast.workspaces.blocking import blocking
-from holdfast.workspaces.skills import Skill, list_skills
+from holdfast.workspaces.places.skills import Skill, list_skills
 
 WorkspaceWanted = Annotated[
     str | None, QueryParameter(max_length=36, description="The workspace they are in.")

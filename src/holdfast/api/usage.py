@@ -12,11 +12,13 @@ from holdfast.core.clock import to_micros
 from holdfast.core.ids import StepId
 from holdfast.core.shapes import Record
 from holdfast.core.usage import Usage
-from holdfast.store import spending, steps
-from holdfast.store.spending import By as SumBy
-from holdfast.store.spending import Line
+from holdfast.store import steps, usage_totals
+from holdfast.store.usage_totals import By as SumBy
+from holdfast.store.usage_totals import SpendingRow
 
 TURNS = 200
+# Of all turns in an answer. One turn has at most 1 200 of the limit, and a few beside.
+STEPS = 5000
 LINES = 1000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -36,7 +38,8 @@ class TurnUsage(Record, frozen=True, kw_only=True):
 
 
 class ChatUsage(Record, frozen=True, kw_only=True):
-    """`total` has sub-agents in it; `turns` are the chat's own, the newest 200."""
+    """`total` has sub-agents in it; `turns` are the chat's own, the newest 200, or fewer
+    where these have more than 5 000 steps."""
 
     total: Usage
     turns: tuple[TurnUsage, ...]
@@ -62,9 +65,13 @@ async def chat_usage(chat_id: InPath, services: With, caller: By) -> ChatUsage:
     turns = await services.store.read(steps.turns(chat.id, limit=TURNS))
     if not turns:
         return ChatUsage(total=chat.usage, turns=())
-    found = await services.store.read(steps.steps_of_turns(chat.id, turns[-1].number, turns[0].number))
+    first, last = turns[-1].number, turns[0].number
+    found = await services.store.read(steps.newest_steps(chat.id, first, last, STEPS + 1))
+    if len(found) > STEPS:
+        # Of the oldest turn that is among them some steps may be missing; one turn is always told of.
+        turns = tuple(turn for turn in turns if turn.number > found[-1].turn) or turns[:1]
     by_turn = defaultdict[int, list[steps.Step]](list)
-    for step in found:
+    for step in reversed(found):
         by_turn[step.turn].append(step)
     return ChatUsage(
         total=chat.usage,
@@ -96,7 +103,7 @@ async def all_usage(
     """Everything the caller's chats used, summed up by day, model, chat or category."""
     since = services.clock.now() - timedelta(days=days)
     lines = await services.store.read(
-        spending.spent(caller.user.id, by, since_micros=to_micros(since), limit=LINES)
+        usage_totals.spent(caller.user.id, by, since_micros=to_micros(since), limit=LINES)
     )
     return UsageReport(
         by=by,
@@ -104,7 +111,7 @@ async def all_usage(
     )
 
 
-def _key(by: SumBy, line: Line) -> str:
+def _key(by: SumBy, line: SpendingRow) -> str:
     return (_EPOCH + timedelta(days=int(line.key))).date().isoformat() if by == "day" else line.key
 
 

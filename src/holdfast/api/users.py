@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody
 from msgspec import Meta
+from msgspec.structs import asdict
 
 from holdfast.api.bodies import JsonRequest
 from holdfast.api.commands import nothing, once_of, shown
@@ -42,6 +43,12 @@ class CreateToken(Border, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     scopes: Annotated[tuple[Scope, ...], Meta(min_length=1, max_length=3)] = ("chats:read", "chats:write")
     expires_at: datetime | None = None
+
+
+class TokenShown(Token, frozen=True, kw_only=True):
+    """`current`: this request came with it."""
+
+    current: bool
 
 
 class TokenCreated(Record, frozen=True, kw_only=True):
@@ -112,11 +119,18 @@ async def make_sign_in(request: JsonRequest, user_id: InPath, services: With, ca
 
 
 @get("/tokens")
-async def list_tokens(services: With, caller: By, limit: Limit = 50, cursor: Cursor = None) -> Page[Token]:
+async def list_tokens(
+    services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
+) -> Page[TokenShown]:
     """The caller's own tokens and sessions."""
     after = None if cursor is None else TokenId(_id("cursor", cursor))
     found = await services.store.read(tokens.of_user(caller.user.id, after=after, limit=limit + 1))
-    return Page(items=found[:limit], next_cursor=found[limit - 1].id if len(found) > limit else None)
+    return Page(
+        items=tuple(
+            TokenShown(**asdict(token), current=token.id == caller.credential_id) for token in found[:limit]
+        ),
+        next_cursor=found[limit - 1].id if len(found) > limit else None,
+    )
 
 
 @post("/tokens", status_code=201)

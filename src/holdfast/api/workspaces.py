@@ -5,6 +5,7 @@ from typing import Annotated
 from litestar import Response, Router, delete, get, post
 from litestar.params import JSONBody, QueryParameter
 from msgspec import Meta
+from msgspec.structs import asdict
 
 from holdfast.api.bodies import JsonRequest
 from holdfast.api.commands import remove, write
@@ -17,8 +18,9 @@ from holdfast.core.shapes import Border, Record
 from holdfast.core.workspaces import Workspace, WorkspaceKind
 from holdfast.store import workspaces
 from holdfast.workspaces.blocking import blocking
-from holdfast.workspaces.git import diff_workspace
-from holdfast.workspaces.lookup import find_files
+from holdfast.workspaces.git.changes import diff_workspace
+from holdfast.workspaces.git.repositories import branch_of, repository_of
+from holdfast.workspaces.search.file_lookup import find_files
 
 
 class CreateWorkspace(Border, frozen=True, kw_only=True):
@@ -33,7 +35,22 @@ class WorkspaceShown(Record, frozen=True, kw_only=True):
     kind: WorkspaceKind
 
 
-class FileShown(Record, frozen=True, kw_only=True):
+class WorkspaceDetails(WorkspaceShown, frozen=True, kw_only=True):
+    # The branch that is checked out; null: none, or no git repository.
+    branch: str | None
+
+
+class DirectoryShown(Record, frozen=True, kw_only=True):
+    """A directory of the server's machine. `workspace` is the caller's own there; `allowed` says whether
+    one can be made, `reason` why not."""
+
+    path: str
+    workspace: WorkspaceShown | None
+    allowed: bool
+    reason: str | None = None
+
+
+class WorkspaceFile(Record, frozen=True, kw_only=True):
     path: str
 
 
@@ -82,10 +99,27 @@ async def create_workspace(
     return await write(services, caller, request, create, answer=lambda made: (201, _shown(made)))
 
 
+@get("/workspaces/at", guards=[needs("chats:read")])
+async def workspace_at(
+    services: With,
+    caller: By,
+    path: Annotated[str, QueryParameter(min_length=1, max_length=4096, description="An absolute path.")],
+) -> DirectoryShown:
+    """Whether a directory is one of the caller's workspaces, or can become one."""
+    try:
+        real = await blocking(lambda: services.workspaces.roots.allow(path))
+    except InvalidInput as error:
+        return DirectoryShown(path=path, workspace=None, allowed=False, reason=error.text)
+    found = await services.store.read(workspaces.at_path(str(real), caller.user.id))
+    return DirectoryShown(path=str(real), workspace=None if found is None else _shown(found), allowed=True)
+
+
 @get("/workspaces/{workspace_id:str}", guards=[needs("chats:read")])
-async def read_workspace(workspace_id: InPath, services: With, caller: By) -> WorkspaceShown:
+async def read_workspace(workspace_id: InPath, services: With, caller: By) -> WorkspaceDetails:
     """One of the caller's own."""
-    return _shown(await own_workspace(services, caller, workspace_id))
+    found = await own_workspace(services, caller, workspace_id)
+    branch = await blocking(lambda: branch_of(found, services.workspaces.roots))
+    return WorkspaceDetails(**asdict(_shown(found)), branch=branch)
 
 
 @delete("/workspaces/{workspace_id:str}", guards=[needs("chats:write")], status_code=204)
@@ -102,12 +136,12 @@ async def look_up_files(
     caller: By,
     q: Annotated[str, QueryParameter(max_length=500, description="Part of a path.")] = "",
     limit: Limit = 50,
-) -> Page[FileShown]:
+) -> Page[WorkspaceFile]:
     """Files whose path has the letters, nearest first."""
     found = await own_workspace(services, caller, workspace_id)
     root = services.workspaces.root(found)
-    paths = await find_files(root, q, limit)
-    return Page(items=tuple(FileShown(path=path) for path in paths))
+    paths = await find_files(services.walled, root, q, limit)
+    return Page(items=tuple(WorkspaceFile(path=path) for path in paths))
 
 
 @get("/workspaces/{workspace_id:str}/diff", guards=[needs("chats:read")])
@@ -115,7 +149,8 @@ async def workspace_diff(workspace_id: InPath, services: With, caller: By) -> Wo
     """What was changed since the last commit, new files included."""
     found = await own_workspace(services, caller, workspace_id)
     try:
-        difference = await diff_workspace(services.workspaces.root(found), services.workspaces.roots.allowed)
+        repository = await blocking(lambda: repository_of(found, services.workspaces.roots))
+        difference = await diff_workspace(services.walled, services.workspaces.root(found), repository)
     except NotFound:
         return WorkspaceDiff(diff="", truncated=False, git=False)
     return WorkspaceDiff(diff=difference.text, truncated=difference.truncated, git=True)
@@ -141,6 +176,7 @@ router = Router(
     route_handlers=[
         list_workspaces,
         create_workspace,
+        workspace_at,
         read_workspace,
         delete_workspace,
         look_up_files,

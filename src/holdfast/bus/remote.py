@@ -28,7 +28,7 @@ HEARD_SECONDS = 15.0
 log = structlog.get_logger(__name__)
 
 
-class Line(Protocol):
+class RemoteLine(Protocol):
     """A way to all other processes that is open now."""
 
     async def send(self, payload: str) -> None: ...
@@ -49,7 +49,7 @@ class Line(Protocol):
 # Takes what came from anywhere, ourselves included.
 Receive = Callable[[str], None]
 # Opens a line; calls the second when it has ended by itself.
-Connect = Callable[[Receive, Callable[[], None]], Awaitable[Line]]
+Connect = Callable[[Receive, Callable[[], None]], Awaitable[RemoteLine]]
 
 
 class RemoteBus(MemoryBus):
@@ -178,7 +178,7 @@ class RemoteBus(MemoryBus):
         self._connected = False
         self._awake.set()
 
-    async def _serve(self, line: Line) -> None:
+    async def _serve(self, line: RemoteLine) -> None:
         """Sends what waits and asks for a sign of life when nothing does; until closing, with nothing
         left."""
         while True:

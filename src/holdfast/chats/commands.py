@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import ClassVar, Literal
 
 from holdfast.chats.view import CompactionRequest
-from holdfast.core.calls import ActionKind, Approval, Effect, Scope, Verdict
+from holdfast.core.calls import ActionKind, Approval, Effect, Reach, Scope, Trait, Verdict
 from holdfast.core.chats import Settings, Status
 from holdfast.core.failures import Failure
-from holdfast.core.ids import CallId, ChatId, MessageId, QueueItemId, RunId, StepId, UserId, WorkerId
-from holdfast.core.messages import Busy, Role, Visibility
+from holdfast.core.ids import CallId, ChatId, MessageId, QueueItemId, StepId, UserId, WorkerId
+from holdfast.core.messages import Busy, Message, Role, Visibility
+from holdfast.core.origins import PERSON, Origin
 from holdfast.core.parts import Notice, Outcome, Parts
 from holdfast.core.shapes import Json, Record
 from holdfast.core.steps import StepKind, TurnOutcome
@@ -23,6 +24,16 @@ class Fence(Record, frozen=True, kw_only=True):
     history_version: int | None = None
     status: Status | None = None
     attempt: int | None = None
+
+
+class CallFence(Record, frozen=True, kw_only=True):
+    """The run of a call on whose behalf something else is written: a sub-agent, a message to it, a grant. It
+    counts only while that run goes on under that lease."""
+
+    chat_id: ChatId
+    lease_number: int
+    call_id: CallId
+    run: int
 
 
 class _Command(Record, frozen=True, kw_only=True):
@@ -39,10 +50,9 @@ class Create(_Command, frozen=True, kw_only=True):
     parts: Parts
     model: str | None = None
     effort: str | None = None
-    parent_id: ChatId | None = None
-    parent_call_id: CallId | None = None
+    origin: Origin = PERSON
+    # Of a sub-agent: the top of the family it joins.
     root_id: ChatId | None = None
-    run_id: RunId | None = None
 
 
 class Fork(_Command, frozen=True, kw_only=True):
@@ -53,6 +63,16 @@ class Fork(_Command, frozen=True, kw_only=True):
     source_id: ChatId
     settings: Settings
     up_to: MessageId | None = None
+
+
+class Import(_Command, frozen=True, kw_only=True):
+    """A new idle chat with a history from a file. Only what the messages say counts: their ids, their chat
+    and their revisions are given anew. The texts were cleaned where the file was read."""
+
+    kind = "import"
+    owner_id: UserId
+    settings: Settings
+    messages: tuple[Message, ...]
 
 
 class Send(_Command, frozen=True, kw_only=True):
@@ -218,7 +238,10 @@ class Acquire(_Command, frozen=True, kw_only=True):
 
 
 class Release(_Command, frozen=True, kw_only=True):
+    """`unbegun`: calls that are marked as started and that the owner knows never to have begun."""
+
     kind = "release"
+    unbegun: tuple[CallId, ...] = ()
 
 
 class NewMessage(Record, frozen=True, kw_only=True):
@@ -259,6 +282,8 @@ class NewCall(Record, frozen=True, kw_only=True):
     call_id: CallId
     name: str
     effect: Effect = "unsafe"
+    reach: Reach = "none"
+    traits: tuple[Trait, ...] = ()
     on_uncertain: Literal["tell", "ask"] = "tell"
     waits_for: ActionKind | None = None
     deadline_seconds: float | None = None
@@ -278,6 +303,8 @@ class NewStep(Record, frozen=True, kw_only=True):
     usage: Usage = Usage()
     started_at: datetime
     first_part_at: datetime | None = None
+    # How long it took, by a clock that does not jump; None: nobody saw it from its beginning.
+    seconds: float | None = None
     outcome: TurnOutcome = "finished"
 
 
@@ -307,6 +334,8 @@ class FinishCall(_Command, frozen=True, kw_only=True):
     diff: str | None = None
     full_output: str | None = None
     consumes: tuple[DeliveryKey, ...] = ()
+    # How long it took, by a clock that does not jump; None: nobody knows.
+    seconds: float | None = None
 
 
 class RequireAction(_Command, frozen=True, kw_only=True):
@@ -340,6 +369,7 @@ class FailTurn(_Command, frozen=True, kw_only=True):
 PeopleCommand = (
     Create
     | Fork
+    | Import
     | Send
     | Promote
     | MoveQueued

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from holdfast.chats import actions, family, queue, sending, work
+from holdfast.chats import action_rules, family_rules, message_rules, queue_rules, worker_rules
 from holdfast.chats.change import Change, Refusal
-from holdfast.chats.commands import Command, Fence, ItemCommand, name_of
+from holdfast.chats.commands import Command, Fence, Import, ItemCommand, name_of
 from holdfast.chats.draft import Draft
 from holdfast.chats.facts import NO_FACTS, Facts
 from holdfast.chats.states import State
@@ -18,43 +18,44 @@ from holdfast.core.ids import ChatId, Ids
 from holdfast.core.text import clean_deep
 
 RULES: dict[str, Callable[[Draft, Any], Refusal | None]] = {
-    "create": family.create,
-    "fork": family.fork,
-    "send_queue": sending.send,
-    "send_interrupt": sending.send,
-    "send_steer": sending.send,
-    "promote": queue.promote,
-    "move_queued": queue.move,
-    "edit_queued": queue.edit_queued,
-    "hold_queued": queue.hold,
-    "release_queued": queue.release,
-    "delete_queued": queue.delete_queued,
-    "interrupt": sending.interrupt,
-    "stop": sending.stop,
-    "submit_results": actions.submit_results,
-    "decide": actions.decide,
-    "compact": sending.compact,
-    "retry": sending.retry,
-    "edit": sending.edit,
-    "archive": family.archive,
-    "unarchive": family.unarchive,
-    "reconcile": family.reconcile,
-    "delete": family.delete,
-    "lapse_holds": queue.lapse_holds,
-    "expire_calls": actions.expire_calls,
-    "notify": family.notify,
-    "acquire": work.acquire,
-    "release": work.release,
-    "begin_attempt": work.begin_attempt,
-    "note_retry": work.note_retry,
-    "request_compaction": work.request_compaction,
-    "commit_step": work.commit_step,
-    "start_calls": work.start_calls,
-    "finish_call": work.finish_call,
-    "require_action": work.require_action,
-    "finish_turn": work.finish_turn,
-    "finish_interrupt": work.finish_interrupt,
-    "fail_turn": work.fail_turn,
+    "create": family_rules.create,
+    "fork": family_rules.fork,
+    "import": family_rules.import_chat,
+    "send_queue": message_rules.send,
+    "send_interrupt": message_rules.send,
+    "send_steer": message_rules.send,
+    "promote": queue_rules.promote,
+    "move_queued": queue_rules.move,
+    "edit_queued": queue_rules.edit_queued,
+    "hold_queued": queue_rules.hold,
+    "release_queued": queue_rules.release,
+    "delete_queued": queue_rules.delete_queued,
+    "interrupt": message_rules.interrupt,
+    "stop": message_rules.stop,
+    "submit_results": action_rules.submit_results,
+    "decide": action_rules.decide,
+    "compact": message_rules.compact,
+    "retry": message_rules.retry,
+    "edit": message_rules.edit,
+    "archive": family_rules.archive,
+    "unarchive": family_rules.unarchive,
+    "reconcile": family_rules.reconcile,
+    "delete": family_rules.delete,
+    "lapse_holds": queue_rules.lapse_holds,
+    "expire_calls": action_rules.expire_calls,
+    "notify": family_rules.notify,
+    "acquire": worker_rules.acquire,
+    "release": worker_rules.release,
+    "begin_attempt": worker_rules.begin_attempt,
+    "note_retry": worker_rules.note_retry,
+    "request_compaction": worker_rules.request_compaction,
+    "commit_step": worker_rules.commit_step,
+    "start_calls": worker_rules.start_calls,
+    "finish_call": worker_rules.finish_call,
+    "require_action": worker_rules.require_action,
+    "finish_turn": worker_rules.finish_turn,
+    "finish_interrupt": worker_rules.finish_interrupt,
+    "fail_turn": worker_rules.fail_turn,
 }
 
 
@@ -74,12 +75,19 @@ def decide(
         return Refusal(code="stale", text=f"The work is out of date: {broken}.")
     draft = Draft(chat_id, view, facts, now, ids)
     state = draft.state
-    for command in clean_deep(tuple(commands)):
+    for command in _cleaned(commands):
         reached = _decide_one(draft, command, state)
         if isinstance(reached, Refusal):
             return reached
         state = reached
     return draft.finish()
+
+
+def _cleaned(commands: Sequence[Command]) -> tuple[Command, ...]:
+    """An import was cleaned piece by piece where it was read: to do it here would be one long step."""
+    if any(isinstance(command, Import) for command in commands):
+        return tuple(commands)
+    return clean_deep(tuple(commands))
 
 
 def _decide_one(draft: Draft, command: Command, state: State) -> State | Refusal:
@@ -88,7 +96,7 @@ def _decide_one(draft: Draft, command: Command, state: State) -> State | Refusal
     if isinstance(command, ItemCommand):
         if state is State.NONE:
             return _no_chat()
-        if refusal := queue.missing(draft, command):
+        if refusal := queue_rules.missing(draft, command):
             return refusal
     targets = TABLE[name].get(state)
     if targets is None:

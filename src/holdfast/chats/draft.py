@@ -3,7 +3,7 @@ and nowhere else, and so are the few moves all rules share: a message enters his
 calls are answered, a turn ends."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,6 +20,9 @@ from holdfast.core.ids import CallId, ChatId, Ids, MessageId, NoticeId, QueueIte
 from holdfast.core.messages import Message, Role
 from holdfast.core.parts import Notice, Parts
 from holdfast.core.steps import Step, Turn, TurnKind, TurnOutcome
+
+# Closer than this, two clocks are taken for the same.
+SAME_CLOCK = timedelta(seconds=0.5)
 
 
 class Draft:
@@ -133,6 +136,11 @@ class Draft:
         """The step's row, which is also its span; its usage joins the chat's."""
         chat = self.chat
         step_id = step.id or StepId(self.ids.uuid7(self.now))
+        # Whoever made it may have another clock than who decides: only how long it took is certain.
+        took = self.now - step.started_at if step.seconds is None else timedelta(seconds=step.seconds)
+        shift = self.now - max(took, timedelta()) - step.started_at
+        if abs(shift) < SAME_CLOCK:
+            shift = timedelta()
         self.steps += (
             Step(
                 id=step_id,
@@ -146,9 +154,9 @@ class Draft:
                 attempts=step.attempts,
                 failures=step.failures,
                 usage=step.usage,
-                started_at=step.started_at,
-                first_part_at=step.first_part_at,
-                finished_at=self.now,
+                started_at=step.started_at + shift,
+                first_part_at=None if step.first_part_at is None else step.first_part_at + shift,
+                finished_at=max(self.now, step.started_at + shift),
                 outcome=step.outcome,
                 revision=self.version,
             ),
@@ -226,7 +234,7 @@ class Draft:
         if not open_calls:
             return
         results = [result_of(call, ending) for call in open_calls]
-        self.insert("tool", answers(results), removed=removed)
+        self.insert("tool", answers(open_calls, results), removed=removed)
         for call, result in zip(open_calls, results, strict=True):
             if removed and call.state == "started":
                 self.put_call(replace(call, abandoned=True))
@@ -237,17 +245,19 @@ class Draft:
                         state="answered",
                         outcome=result.outcome,
                         output=result.output,
-                        finished_at=call.finished_at or self.now,
+                        finished_at=call.finished_at or self.not_before(call.started_at),
                     )
                 )
 
     def end_turn(self, outcome: TurnOutcome, failure: Failure | None = None) -> None:
         """The turn is over: a parent hears of it once, steers that came too late are plain items."""
         chat = self.chat
+        # It moved when the turn started.
+        finished_at = self.not_before(chat.active_at)
         self.turns_ended += (
             TurnEnd(
                 number=chat.turn,
-                finished_at=self.now,
+                finished_at=finished_at,
                 outcome=outcome,
                 failure=failure,
                 revision=self.version,
@@ -255,7 +265,11 @@ class Draft:
         )
         self.deliver(outcome, failure)
         self.unmark_steers()
-        self.put(compaction=None, retry=None, active_at=self.now)
+        self.put(compaction=None, retry=None, active_at=finished_at)
+
+    def not_before(self, start: datetime | None) -> datetime:
+        """When something ends that began then, perhaps by another clock."""
+        return self.now if start is None else max(self.now, start)
 
     def unmark_steers(self) -> None:
         """There is no turn to join any more: steers become plain items at their place."""
@@ -264,7 +278,7 @@ class Draft:
     def deliver(self, outcome: TurnOutcome, failure: Failure | None) -> None:
         """A parent hears how the turn ended; a compaction is nobody's task."""
         chat = self.chat
-        if chat.turn_kind == "compaction" or (chat.parent_id is None and chat.run_id is None):
+        if chat.turn_kind == "compaction" or not chat.is_agent:
             return
         self.deliveries += (
             Delivery(
@@ -300,7 +314,8 @@ class Draft:
     def close_abandoned(self) -> None:
         """Whoever could tell how these calls ended has lost the chat."""
         for call in [call for call in self.calls if call.abandoned]:
-            self.close(replace(call, state="answered", outcome="uncertain", finished_at=self.now))
+            finished_at = self.not_before(call.started_at)
+            self.close(replace(call, state="answered", outcome="uncertain", finished_at=finished_at))
 
     def rest(self, *, heed_notices: bool = False) -> None:
         """After a turn: the head of the queue starts the next one, unless there is none or it is held. A

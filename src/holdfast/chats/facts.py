@@ -21,6 +21,7 @@ from holdfast.chats.commands import (
     FinishInterrupt,
     FinishTurn,
     Fork,
+    Import,
     ItemCommand,
     NoteRetry,
     Notify,
@@ -35,6 +36,7 @@ from holdfast.chats.view import View
 from holdfast.core.errors import Bug
 from holdfast.core.ids import CallId, ChatId, MessageId, QueueItemId
 from holdfast.core.messages import Message, Role
+from holdfast.core.origins import parent_of
 from holdfast.core.shapes import Record
 from holdfast.core.text import clean
 
@@ -159,10 +161,16 @@ def founds_alone(commands: Sequence[Command]) -> bool:
     """Whether a worker makes a chat for itself, below nobody: then there is nothing to look at, and whoever
     made the same chat before is met by the guard."""
     match tuple(commands):
-        case (Create(parent_id=None), Acquire(), *rest):
+        case (Create(origin=origin), Acquire(), *rest) if parent_of(origin) is None:
             return not may_need_facts(rest)
         case _:
             return False
+
+
+def founds_at_length(commands: Sequence[Command]) -> bool:
+    """Whether a chat is made with a history that may be long: to decide and to write it down takes a while,
+    and is not for the event loop. There is nothing to look at either."""
+    return len(commands) == 1 and isinstance(commands[0], Import)
 
 
 _PLAIN = frozenset(

@@ -7,7 +7,6 @@ from typing import Literal
 import msgspec
 
 from holdfast.chats.view import Call
-from holdfast.core.calls import SHOW_FILES
 from holdfast.core.ids import CallId
 from holdfast.core.messages import Message
 from holdfast.core.parts import File, Outcome, Part, Parts, ToolCall, ToolResult
@@ -31,6 +30,7 @@ UNCERTAIN = (
 SKIPPED = "Skipped by the user. Whether it took effect before the server stopped is not known."
 DONE = "The user confirmed that this was done."
 FORKED = "Cancelled (forked): the chat was copied before this call was answered."
+IMPORTED = "Cancelled (imported): the file has no result of this call."
 UNANSWERED = "No result of this call was recorded."
 
 
@@ -65,13 +65,14 @@ def real_result(call: Call) -> ToolResult:
     )
 
 
-def answers(results: Sequence[ToolResult]) -> Parts:
+def answers(calls: Sequence[Call], results: Sequence[ToolResult]) -> Parts:
     """The results of a step as its message has them, followed by the files that they show."""
-    return (*results, *(file for result in results if (file := _shown_by(result)) is not None))
+    shown = (_file_shown(call, result) for call, result in zip(calls, results, strict=True))
+    return (*results, *(file for file in shown if file is not None))
 
 
-def _shown_by(result: ToolResult) -> File | None:
-    if result.name not in SHOW_FILES or result.outcome != "succeeded":
+def _file_shown(call: Call, result: ToolResult) -> File | None:
+    if "shows_file" not in call.traits or result.outcome != "succeeded":
         return None
     try:
         return msgspec.convert(result.output, File)
@@ -97,7 +98,11 @@ def unanswered(parts: Iterable[Part], answered: Collection[CallId]) -> tuple[Too
 def heal(messages: Sequence[Message], output: str) -> list[tuple[Message, tuple[ToolResult, ...]]]:
     """Each message of a history with the results that its calls never got."""
     answered = {
-        part.call_id for message in messages for part in message.parts if isinstance(part, ToolResult)
+        part.call_id
+        for message in messages
+        if not message.removed
+        for part in message.parts
+        if isinstance(part, ToolResult)
     }
     return [
         (

@@ -36,6 +36,7 @@ TABLE: Mapping[str, Row] = {
     # --- people ---
     "create": {S.NONE: _to(S.RUNNING)},
     "fork": {S.NONE: _to(S.IDLE)},
+    "import": {S.NONE: _to(S.IDLE)},
     "send_queue": {
         S.IDLE: _to(S.RUNNING),
         S.IDLE_HELD: _to(S.RUNNING_QUEUE),

@@ -5,11 +5,12 @@ a step costs what it adds and not what is there; the few facts a command needs b
 from datetime import datetime
 from typing import Literal
 
-from holdfast.core.calls import ActionKind, Approval, Effect
+from holdfast.core.calls import ActionKind, Approval, Effect, Reach, Trait
 from holdfast.core.chats import Status
 from holdfast.core.failures import Failure, Retry
 from holdfast.core.ids import CallId, ChatId, MessageId, NoticeId, QueueItemId, RunId, UserId, WorkerId
 from holdfast.core.messages import Busy
+from holdfast.core.origins import PERSON, Origin, is_agent, parent_call_of, parent_of, run_of
 from holdfast.core.parts import Outcome, Parts
 from holdfast.core.shapes import Json, Record
 from holdfast.core.steps import TurnKind, TurnOutcome
@@ -35,10 +36,8 @@ class Execution(Record, frozen=True, kw_only=True):
 
     id: ChatId
     owner_id: UserId
-    parent_id: ChatId | None = None
-    parent_call_id: CallId | None = None
+    origin: Origin = PERSON
     root_id: ChatId
-    run_id: RunId | None = None
     status: Status
     archived: bool = False
     version: int = 0
@@ -67,6 +66,22 @@ class Execution(Record, frozen=True, kw_only=True):
     updated_at: datetime
     # Moves only when a turn starts or ends: what lists are sorted by.
     active_at: datetime
+
+    @property
+    def parent_id(self) -> ChatId | None:
+        return parent_of(self.origin)
+
+    @property
+    def parent_call_id(self) -> CallId | None:
+        return parent_call_of(self.origin)
+
+    @property
+    def run_id(self) -> RunId | None:
+        return run_of(self.origin)
+
+    @property
+    def is_agent(self) -> bool:
+        return is_agent(self.origin)
 
 
 class Queued(Record, frozen=True, kw_only=True):
@@ -109,6 +124,8 @@ class Call(Record, frozen=True, kw_only=True):
     position: int
     name: str
     effect: Effect = "unsafe"
+    reach: Reach = "none"
+    traits: tuple[Trait, ...] = ()
     on_uncertain: Literal["tell", "ask"] = "tell"
     state: CallState
     waits_for: ActionKind | None = None

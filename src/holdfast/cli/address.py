@@ -1,14 +1,17 @@
-"""Where the server is and what to show it: `--url`, HOLDFAST_URL or the configuration of this machine; the
-token from HOLDFAST_TOKEN or the file that the server on this machine keeps for local programs. The file's
-token is never sent to another machine."""
+"""Where the server is and what to show it: `--url`, HOLDFAST_URL, or the server of this machine, which leaves
+its address in its data directory and answers its owner by a socket there. The token of that directory goes to
+that server alone: whoever names another address names a token with it (HOLDFAST_TOKEN)."""
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from holdfast.config.load import Flags, load
+from holdfast.config.local import SOCKET_FILE, read_local
 from holdfast.core.errors import Refused, WrongUsage
 from holdfast.core.secret import Secret
 
@@ -18,23 +21,33 @@ _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - co
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """`url` ends without a slash."""
+class ServerAddress:
+    """`url` ends without a slash. `socket`: how the server is reached, if not by its address."""
 
     url: str
     token: Secret | None
+    socket: Path | None = None
 
 
-def find_server(url: str | None, environ: Mapping[str, str]) -> Address:
+def find_server(url: str | None, environ: Mapping[str, str]) -> ServerAddress:
     given = None if url is None else checked_url(url)
     token = environ.get(TOKEN_VARIABLE, "").strip()
     if given is not None and token:
-        return Address(given, Secret(token))
+        return ServerAddress(given, Secret(token))
     if given is not None and not is_local(given):
-        return Address(given, None)
+        return ServerAddress(given, None)
     server = load(Flags(), environ).server
-    here = given or url_of(server.host, server.port)
-    return Address(here, Secret(token) if token else read_token(server.data))
+    data = server.data.expanduser()
+    own = Secret(token) if token else None
+    if (here := read_local(data)) is None or (given is not None and not _is_same(given, here.url)):
+        if given is None:
+            _check_readable(data)
+        return ServerAddress(given or url_of(server.host, server.port), own)
+    if here.has_socket:
+        # Without it the server does not run, and who has taken its port is shown nothing.
+        socket = data / SOCKET_FILE
+        return ServerAddress(here.url, own, socket if socket.exists() else None)
+    return ServerAddress(here.url, own or read_token(data))
 
 
 def checked_url(url: str) -> str:
@@ -63,6 +76,25 @@ def is_local(url: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _is_same(url: str, here: str) -> bool:
+    """Whether an address means the server of this machine, by whatever name of this machine."""
+    named, known = urlsplit(url), urlsplit(here)
+    same_host = named.hostname == known.hostname or (is_local(url) and is_local(here))
+    return same_host and (named.scheme, named.port, named.path) == (known.scheme, known.port, known.path)
+
+
+def _check_readable(data: Path) -> None:
+    """Who may not look into the data directory has a token of their own. Raises Refused."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        try:
+            os.stat(data / TOKEN_FILE)
+        except PermissionError:
+            raise Refused(
+                f"{data} cannot be read by this user. Set {TOKEN_VARIABLE} to a token of your own, and --url "
+                "to the server's address."
+            ) from None
 
 
 def read_token(data: Path) -> Secret | None:

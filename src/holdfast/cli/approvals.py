@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.neutral import neutral_line
 from holdfast.cli.options import AsJson, ChatWord, Url, print_json, with_server
+from holdfast.cli.safe_text import neutral_line
 from holdfast.cli.tables import print_table
 from holdfast.core.calls import ApprovalRule
 from holdfast.core.errors import NotFound
@@ -31,10 +31,10 @@ def approvals(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Show what was allowed or refused for the whole chat, and which paths it may read; or take it back."""
+    """Show or take back what was allowed for a whole chat. What was refused too, and paths it may read."""
 
     async def read(client: "Client") -> Permissions:
-        from holdfast.cli.chosen import find_chat
+        from holdfast.cli.lookups import find_chat
 
         found = await find_chat(client, chat)
         path = f"/chats/{found.id}/approvals"

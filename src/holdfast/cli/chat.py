@@ -1,5 +1,6 @@
 """`holdfast chat` and `holdfast attach`: talk with an agent on a terminal; in a pipe, line by line."""
 
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -7,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast import __version__
-from holdfast.cli.options import ChatWord, ModelName, Url, WorkspaceName, with_server
+from holdfast.cli.options import ChatWord, Effort, ModelName, Url, WorkspaceName, with_server
 from holdfast.core.errors import WrongUsage
+from holdfast.core.shapes import Record
 
 if TYPE_CHECKING:
     from holdfast.cli.client import Client
@@ -23,40 +25,49 @@ def chat(
         bool, typer.Option("--last", "-l", help="Go on with the chat that was last active.")
     ] = False,
     model: ModelName = None,
+    effort: Effort = None,
     workspace: WorkspaceName = None,
     url: Url = None,
 ) -> None:
-    """Talk with an agent, in a new chat or an old one. /help lists the commands; leaving stops nothing.
-    In a pipe every line of standard input is a message, and what the agent says goes to standard output."""
+    """Talk with an agent, in a new chat or an old one.
+
+    A new chat works in the current directory if that is a workspace, or becomes one: you are asked once.
+    /help lists the commands; leaving stops nothing. In a pipe every line of standard input is a message, and
+    what the agent says goes to standard output.
+    """
     if word is not None and last:
         raise WrongUsage("Give a chat or --last, not both.")
     word = "last" if last else word
     if _on_terminal():
-        _converse(url, word, model, workspace)
+        _converse(url, word, model, effort, workspace)
     else:
-        raise typer.Exit(with_server(url, lambda client: _by_line(client, word, model, workspace)))
+        raise typer.Exit(with_server(url, lambda client: _by_line(client, word, model, effort, workspace)))
 
 
 def attach(chat: ChatWord, url: Url = None) -> None:
-    """Watch a chat and take part in it: type, answer what it asks, interrupt. Leaving stops nothing."""
-    _converse(url, chat, None, None)
+    """Watch a chat and take part in it. Type, answer what it asks, interrupt; leaving stops nothing."""
+    _converse(url, chat)
 
 
 def _on_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-async def _by_line(client: "Client", word: str | None, model: str | None, workspace: str | None) -> int:
+async def _by_line(
+    client: "Client", word: str | None, model: str | None, effort: str | None, workspace: str | None
+) -> int:
     """One turn after the other, until the input ends or a turn does not come to a good end."""
+    from holdfast.cli.errand import Errand
     from holdfast.cli.outputs import PlainText
-    from holdfast.cli.run import Errand, one_turn
+    from holdfast.cli.run import in_workspace, one_turn
 
     while line := _next_line():
         if not line.strip():
             continue
-        turned = await one_turn(
-            client, Errand(line.rstrip("\n"), word, model, workspace), PlainText(sys.stdout)
-        )
+        errand = Errand(line.rstrip("\n"), word, model, effort)
+        if word is None:
+            errand = await in_workspace(client, errand, workspace, ask=False)
+        turned = await one_turn(client, errand, PlainText(sys.stdout))
         if turned.code:
             return turned.code
         word = turned.chat_id
@@ -72,28 +83,63 @@ def _next_line() -> str:
         signal.signal(signal.SIGINT, before)
 
 
-def _converse(url: str | None, word: str | None, model: str | None, workspace: str | None) -> None:
+def _converse(
+    url: str | None,
+    word: str | None,
+    model: str | None = None,
+    effort: str | None = None,
+    workspace: str | None = None,
+) -> None:
     if not _on_terminal():
         raise WrongUsage("This needs a terminal. In pipes use `holdfast send` and `holdfast logs -f`.")
 
     async def talk(client: "Client") -> int:
-        from holdfast.cli.chosen import find_chat
+        from holdfast.cli.asking import yes
         from holdfast.cli.conversation.deeds import Deeds
-        from holdfast.cli.conversation.session import Session
-        from holdfast.cli.users import Me
+        from holdfast.cli.conversation.session import ConversationScreen
+        from holdfast.cli.lookups import find_chat
+        from holdfast.cli.remembered import typed_lines
+        from holdfast.cli.safe_text import neutral
+        from holdfast.cli.users import MeAnswer
         from holdfast.cli.wording import title
+        from holdfast.cli.workspace_choice import Choice, choose
 
         # Said at once, before the terminal changes, if nobody answers or the token is worth nothing.
-        await client.get("/session", Me)
+        await client.get("/session", MeAnswer)
         found = None if word is None else await find_chat(client, word)
-        deeds = Deeds(client, None if found is None else found.id, model, workspace)
-        session = Session(client, deeds)
+        place = Choice() if found is not None else await choose(client, workspace, os.environ, yes)
+        deeds = Deeds(
+            client,
+            None if found is None else found.id,
+            model=model,
+            effort=effort,
+            workspace_id=place.workspace_id,
+        )
+        session = ConversationScreen(client, deeds, typed_lines(os.environ))
         session.say(f"Holdfast {__version__} · {client.url} · /help lists commands, Ctrl-D leaves", "dim")
+        if found is None and (await client.get("/settings", _Settings)).demo:
+            session.say(_demo_offer(), "dim")
         if found is not None:
             session.say(f"{title(found)} · {found.id}", "bold")
-        code = await session.run()
-        if deeds.chat_id is not None:
-            print(f"Come back with: holdfast chat {deeds.chat_id}")
-        return code
+        if place.note:
+            session.say(place.note, "dim")
+        try:
+            return await session.run()
+        finally:
+            for text in session.unsent:
+                print(f"Not sent: {neutral(text)}")
+            if deeds.chat_id is not None:
+                print(f"Come back with: holdfast chat {deeds.chat_id}")
 
     raise typer.Exit(with_server(url, talk))
+
+
+class _Settings(Record, frozen=True, kw_only=True):
+    demo: bool
+
+
+def _demo_offer() -> str:
+    """What can be tried without a key, as on the page."""
+    from holdfast.providers.demo_plays import OFFERED
+
+    return f"This is the demo model. Try: {' · '.join(OFFERED)}"

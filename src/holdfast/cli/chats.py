@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.cli.client import Client
 
 
-class Sent(Record, frozen=True, kw_only=True, omit_defaults=True):
+class SentAnswer(Record, frozen=True, kw_only=True, omit_defaults=True):
     """`message` when it entered the history, `queued` when it waits its turn."""
 
     message: Message | None = None
@@ -33,7 +33,7 @@ def ps(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """List your chats, those last active first: what each is doing, and whether it needs you."""
+    """List your chats and whether they need you. Those last active come first."""
     from holdfast.cli.tables import print_table
 
     async def listed(client: "Client") -> tuple[Chat, ...]:
@@ -90,11 +90,13 @@ def send(
     busy: Busy = "steer" if steer else "interrupt" if interrupt else "queue"
     content = sys.stdin.read() if text == "-" else text
 
-    async def sent(client: "Client") -> Sent:
-        from holdfast.cli.chosen import find_chat
+    async def sent(client: "Client") -> SentAnswer:
+        from holdfast.cli.lookups import find_chat
 
         found = await find_chat(client, chat)
-        return await client.post(f"/chats/{found.id}/messages", Sent, {"content": content, "busy": busy})
+        return await client.post(
+            f"/chats/{found.id}/messages", SentAnswer, {"content": content, "busy": busy}
+        )
 
     answer = with_server(url, sent)
     if as_json:
@@ -109,7 +111,7 @@ def stop(chat: ChatWord, as_json: AsJson = False, url: Url = None) -> None:
     """Interrupt what a chat is doing. What was said so far is kept; the queue goes on."""
 
     async def stopped(client: "Client") -> Chat:
-        from holdfast.cli.chosen import find_chat
+        from holdfast.cli.lookups import find_chat
 
         found = await find_chat(client, chat)
         return await client.post(f"/chats/{found.id}/interrupt", Chat)

@@ -5,14 +5,15 @@ import asyncio
 import os
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from typing import Generic, Literal, TypeVar, cast
+from contextlib import ExitStack, asynccontextmanager
+from typing import BinaryIO, Generic, Literal, TypeVar, cast
 
 import aiohttp
 import msgspec
 
-from holdfast.cli.address import TOKEN_VARIABLE, Address
-from holdfast.cli.neutral import neutral_line
+from holdfast.cli.address import TOKEN_VARIABLE, ServerAddress, is_local
+from holdfast.cli.safe_text import neutral_line
+from holdfast.config.local import reachable
 from holdfast.core.errors import HoldfastError, Refused, Unreachable
 from holdfast.core.shapes import Json, Record, encode
 
@@ -40,8 +41,10 @@ class _Page(Record, Generic[T], frozen=True, kw_only=True):
 
 
 class Client:
-    def __init__(self, address: Address, session: aiohttp.ClientSession) -> None:
+    def __init__(self, address: ServerAddress, session: aiohttp.ClientSession) -> None:
         self.url = address.url
+        # Whether the server's paths are those of this machine.
+        self.is_here = address.socket is not None or is_local(address.url)
         # For how long a server that does not answer is tried again, and who is told of each wait.
         self.patience_seconds = 0.0
         self.on_wait: Callable[[], None] | None = None
@@ -103,6 +106,14 @@ class Client:
             waited += pause
             pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
 
+    async def upload(self, path: str, name: str, content: bytes, wanted: type[T]) -> T:
+        """One file as a form, as a browser sends it."""
+        form = aiohttp.FormData()
+        form.add_field("file", content, filename=name, content_type="application/octet-stream")
+        key = {"Idempotency-Key": secrets.token_hex(16)}
+        async with self.answer("POST", path, headers=key, streamed=True, form=form) as response:
+            return self._decoded(await response.read(), wanted)
+
     async def _once(
         self,
         method: Method,
@@ -114,8 +125,9 @@ class Client:
     ) -> T:
         async with self.answer(method, path, body=body, params=params, headers=headers) as response:
             data = await response.read()
-        if wanted is type(None):
-            return cast(T, None)
+        return cast(T, None) if wanted is type(None) else self._decoded(data, wanted)
+
+    def _decoded(self, data: bytes, wanted: type[T]) -> T:
         try:
             return msgspec.json.decode(data, type=wanted)
         except msgspec.DecodeError:
@@ -131,21 +143,25 @@ class Client:
         params: Params | None = None,
         headers: Mapping[str, str] | None = None,
         streamed: bool = False,
+        file: BinaryIO | None = None,
+        form: aiohttp.FormData | None = None,
     ) -> AsyncGenerator[aiohttp.ClientResponse]:
-        """A response that is not a problem, for who reads it piece by piece."""
+        """A response that is not a problem, for who reads it piece by piece. `file`: the body, as it is."""
         limits = aiohttp.ClientTimeout(
             total=None if streamed else _ANSWER_SECONDS,
             sock_connect=_CONNECT_SECONDS,
             sock_read=SILENCE_SECONDS if streamed else None,
         )
         sent = dict(headers or {})
-        if method in ("POST", "PATCH", "PUT"):
+        if method in ("POST", "PATCH", "PUT") and form is None:
             sent["Content-Type"] = "application/json"
         try:
             async with self._session.request(
                 method,
                 f"{self.url}{API}{path}",
-                data=encode({} if body is None else body) if "Content-Type" in sent else None,
+                data=form
+                or file
+                or (encode({} if body is None else body) if "Content-Type" in sent else None),
                 params=_params(params),
                 headers=sent,
                 timeout=limits,
@@ -190,13 +206,19 @@ class Client:
 
 
 @asynccontextmanager
-async def connected(address: Address) -> AsyncGenerator[Client]:
+async def connected(address: ServerAddress) -> AsyncGenerator[Client]:
     headers = {} if address.token is None else {"Authorization": f"Bearer {address.token.reveal()}"}
-    # Proxies are for the way out; the server is reached as its address says.
-    async with aiohttp.ClientSession(
-        headers={"User-Agent": "holdfast-cli", **headers}, cookie_jar=aiohttp.DummyCookieJar()
-    ) as session:
-        yield Client(address, session)
+    with ExitStack() as stack:
+        connector = None
+        if address.socket is not None:
+            connector = aiohttp.UnixConnector(path=stack.enter_context(reachable(address.socket)))
+        # Proxies are for the way out; the server is reached as its address says.
+        async with aiohttp.ClientSession(
+            headers={"User-Agent": "holdfast-cli", **headers},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            connector=connector,
+        ) as session:
+            yield Client(address, session)
 
 
 def _reason(error: OSError) -> str:

@@ -75,7 +75,7 @@ def backup(
     database: Url = "sqlite",
     data: Data = DATA,
 ) -> None:
-    """Copy the database as it is at this moment, while everything goes on. SQLite gives a database file,
+    """Copy the database as it is, while everything goes on. SQLite gives a database file,
     PostgreSQL an archive for pg_restore (it needs pg_dump on this machine).
 
     Only the database: provider keys in it are sealed under the file secret.key of the data directory (or

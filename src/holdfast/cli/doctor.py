@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from holdfast.cli.neutral import neutral_line
 from holdfast.cli.options import AsJson, print_json
+from holdfast.cli.safe_text import neutral_line
 from holdfast.core.errors import HoldfastError
 from holdfast.core.shapes import Record
 
@@ -40,8 +40,8 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look at configuration, keys, database, data directory, port, wall and page. Exit code 1 if something is
-    broken."""
+    """Say what is wrong with the setup, and what to do. Looks at configuration, keys, database, data
+    directory, port, wall and page. Exit code 1 if something is broken."""
     findings = list(_examine(config_file))
     if as_json:
         print_json(findings)
@@ -55,6 +55,7 @@ def doctor(
 
 def _examine(config_file: Path | None) -> Iterator[Finding]:
     from holdfast.config.load import Flags, load
+    from holdfast.config.places import passed_over
 
     try:
         config = load(Flags(config=config_file), os.environ)
@@ -63,24 +64,41 @@ def _examine(config_file: Path | None) -> Iterator[Finding]:
         return
     where = "defaults and environment; there is no file" if config.file is None else str(config.file)
     yield Finding(about="configuration", state="ok", text=f"Read: {where}.")
+    if (unread := passed_over(config.file)) is not None:
+        text = f"{unread} is not read; name it with --config or HOLDFAST_CONFIG if it should be."
+        yield Finding(about="configuration", state="note", text=text)
+    yield from _own_things(config)
     yield from keys(config)
     yield from data_directory(config.server.data.expanduser())
     yield asyncio.run(_database(config))
     yield asyncio.run(_port(config))
     if url := os.environ.get("HOLDFAST_URL"):
         yield asyncio.run(_named_server(url))
-    yield from _wall()
+    yield from wall(config)
     yield _page(Path(__file__).parent.parent / "page" / "index.html")
+
+
+def _own_things(config: "Config") -> Iterator[Finding]:
+    """Whether what is the server's own lies where agents work."""
+    from holdfast.server.own_files import own_paths
+    from holdfast.workspaces.places.allowed_roots import Roots
+
+    roots = Roots(config.server.data, config.workspaces.roots, own_paths(config, os.environ))
+    for path in roots.hidden.below(roots.allowed):
+        text = f"{path} lies below a root of workspaces. It is hidden from agents; better move it elsewhere."
+        yield Finding(about="configuration", state="note", text=text)
 
 
 def keys(config: "Config") -> Iterator[Finding]:
     """Whether every provider of file and environment has the key it needs."""
+    from holdfast.config.findings import findings
     from holdfast.providers.configs import read_key
     from holdfast.providers.kinds import KINDS
     from holdfast.providers.registry import complete
 
     try:
         setup = complete(config.providers, config.models, os.environ)
+        told = list(findings(config, setup, os.environ))
     except HoldfastError as error:
         yield Finding(about="providers", state="broken", text=error.text)
         return
@@ -92,6 +110,10 @@ def keys(config: "Config") -> Iterator[Finding]:
             "model. Set ANTHROPIC_API_KEY or another provider's key, or see `holdfast provider set --help`.",
         )
         return
+    for sentence in told:
+        # Keys are told below, also of providers that no model uses; models may be in the database.
+        if "has no key" not in sentence:
+            yield Finding(about="providers", state="note", text=sentence)
     for provider in setup.providers.values():
         usual = KINDS[provider.kind].key_variable
         written = provider.api_key or (None if usual is None else f"env:{usual}")
@@ -164,11 +186,12 @@ async def _port(config: "Config") -> Finding:
 
     host, port = config.server.host, config.server.port
     url = url_of(host, port)
-    if port == 0:
-        return Finding(about="server", state="note", text="Takes any free port; programs need HOLDFAST_URL.")
-    async with connected(find_server(url, os.environ)) as client:
+    # The one that was started with this data directory, wherever it listens.
+    async with connected(find_server(None, os.environ)) as client:
         if await client.is_alive():
-            return Finding(about="server", state="ok", text=f"Running at {url}.")
+            return Finding(about="server", state="ok", text=f"Running at {client.url}.")
+    if port == 0:
+        return Finding(about="server", state="note", text="Not running; it will take any free port.")
     if (why := _cannot_listen(host, port)) is not None:
         return Finding(
             about="server",
@@ -184,11 +207,11 @@ async def _named_server(url: str) -> Finding:
     """The server that commands talk to, whatever is configured here."""
     from holdfast.cli.address import find_server
     from holdfast.cli.client import connected
-    from holdfast.cli.users import Me
+    from holdfast.cli.users import MeAnswer
 
     try:
         async with connected(find_server(url, os.environ)) as client:
-            me = await client.get("/session", Me)
+            me = await client.get("/session", MeAnswer)
     except HoldfastError as error:
         return Finding(about="HOLDFAST_URL", state="broken", text=error.text)
     return Finding(about="HOLDFAST_URL", state="ok", text=f"{url} knows you as {me.user.name}.")
@@ -205,15 +228,36 @@ def _cannot_listen(host: str, port: int) -> str | None:
     return None
 
 
-def _wall() -> Iterator[Finding]:
-    from holdfast.workspaces.limits import Limits
-    from holdfast.workspaces.probe import probe
+def wall(config: "Config") -> Iterator[Finding]:
+    """Which wall stands, and each of its promises as it was found when tried."""
+    from holdfast.workspaces.commands.cgroups import Cgroups
+    from holdfast.workspaces.commands.limits import CommandLimits
+    from holdfast.workspaces.commands.wall_probe import probe
+    from holdfast.workspaces.commands.wall_promises import try_all
 
-    with tempfile.TemporaryDirectory() as scratch:
-        found = probe(Path(scratch), cgroups=None, limits=Limits.of_machine())
+    limits = CommandLimits.of_machine()
+    data = config.server.data.expanduser()
+    # On the file system that it will be about, if that can be.
+    near = data if data.is_dir() and os.access(data, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=near, prefix="doctor-") as scratch:
+        cgroups = Cgroups.find(Path(scratch))
+        try:
+            found = probe(Path(scratch), cgroups=cgroups, limits=limits, network=config.sandbox.network)
+            tried = try_all(Path(scratch), found, limits=limits, grouped=cgroups is not None)
+        finally:
+            if cgroups is not None:
+                cgroups.close()
     first, *rest = found.sentences
     text = first if found.wall.stands else " ".join((first, *rest))
     yield Finding(about="wall", state="ok" if found.wall.stands else "note", text=text)
+    if found.network != config.sandbox.network and found.wall.stands:
+        yield Finding(about="wall: network", state="note", text=rest[0])
+    for one in tried if found.wall.stands else ():
+        if one.holds:
+            yield Finding(about="wall", state="ok", text=f"Holds: {one.promise.says}")
+        else:
+            text = f"Does not hold: {one.promise.says} {one.promise.advice}"
+            yield Finding(about="wall", state="note", text=text)
 
 
 def _page(index: Path) -> Finding:

@@ -9,7 +9,7 @@ from holdfast.core.shapes import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UserEntry:
     """What a person said."""
 
     text: str
@@ -17,7 +17,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Prose:
+class TextEntry:
     """A piece of what the model says. `goes_on`: of the same text as the piece before."""
 
     text: str
@@ -31,7 +31,7 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CallEntry:
     """A call that has its result. The input is None when the call was not seen."""
 
     result: ToolResult
@@ -61,8 +61,8 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailureEntry:
     failure: Failure
 
 
-Entry = Asked | Prose | Thought | Done | Said | Withdrawn | Interrupted | Begun | Failed
+Entry = UserEntry | TextEntry | Thought | CallEntry | Said | Withdrawn | Interrupted | Begun | FailureEntry

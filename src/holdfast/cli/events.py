@@ -7,64 +7,22 @@ from typing import cast
 import msgspec
 
 from holdfast.core.calls import Action
-from holdfast.core.chats import Chat, Status, Waiting
+from holdfast.core.chats import Chat
+from holdfast.core.collisions import Collision
 from holdfast.core.failures import Failure, Retry
-from holdfast.core.messages import Message, QueueItem, Role
-from holdfast.core.parts import LivePart
-from holdfast.core.shapes import Record
+from holdfast.core.feed_events import (
+    CaughtUp,
+    Closing,
+    HistoryReset,
+    MessageData,
+    PartData,
+    PreviewReset,
+    QueueData,
+    StatusData,
+    events_of,
+)
 from holdfast.core.spans import Span
 from holdfast.core.usage import Usage
-
-
-class Episode(Record, frozen=True, kw_only=True):
-    """One try at one step: what live parts belong to."""
-
-    history_version: int
-    attempt: int
-
-
-class MessageEvent(Record, frozen=True, kw_only=True):
-    message: Message
-    # The preview that this message stands in for.
-    replaces: Episode | None = None
-
-
-class PartEvent(Record, frozen=True, kw_only=True):
-    history_version: int
-    attempt: int
-    n: int
-    first: int | None = None
-    role: Role
-    part: LivePart
-
-    @property
-    def episode(self) -> Episode:
-        return Episode(history_version=self.history_version, attempt=self.attempt)
-
-
-class QueueEvent(Record, frozen=True, kw_only=True):
-    items: tuple[QueueItem, ...]
-
-
-class StatusEvent(Record, frozen=True, kw_only=True):
-    status: Status
-    waiting: Waiting | None = None
-
-
-class PreviewReset(Record, frozen=True, kw_only=True):
-    """What was shown of the message under way is withdrawn."""
-
-
-class HistoryReset(Record, frozen=True, kw_only=True):
-    """History was removed; the visible one follows."""
-
-
-class CaughtUp(Record, frozen=True, kw_only=True):
-    """Everything that was missed has been told."""
-
-
-class Closing(Record, frozen=True, kw_only=True):
-    """The server stops, or access was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +33,16 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Reconnected:
     """The connection is there again."""
 
 
 Event = (
     Chat
-    | MessageEvent
-    | PartEvent
-    | QueueEvent
-    | StatusEvent
+    | MessageData
+    | PartData
+    | QueueData
+    | StatusData
     | Retry
     | Failure
     | Action
@@ -92,28 +50,14 @@ Event = (
     | HistoryReset
     | Span
     | Usage
+    | Collision
     | CaughtUp
     | Closing
     | Lost
-    | Found
+    | Reconnected
 )
 
-_TYPES: dict[str, type[Record]] = {
-    "chat": Chat,
-    "message": MessageEvent,
-    "part": PartEvent,
-    "queue": QueueEvent,
-    "status": StatusEvent,
-    "retry": Retry,
-    "failed": Failure,
-    "action_required": Action,
-    "preview_reset": PreviewReset,
-    "history_reset": HistoryReset,
-    "span": Span,
-    "usage": Usage,
-    "caught_up": CaughtUp,
-    "closing": Closing,
-}
+_TYPES = events_of("chat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +84,7 @@ class Received:
         return msgspec.json.encode(event).decode()
 
 
-class EventReader:
+class FeedEventReader:
     """Cuts a stream of bytes into server-sent events."""
 
     def __init__(self) -> None:

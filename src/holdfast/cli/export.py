@@ -33,7 +33,7 @@ def export(
     """Write a chat into one file that needs nothing else."""
 
     async def export_to(client: "Client", file: BinaryIO) -> None:
-        from holdfast.cli.chosen import find_chat
+        from holdfast.cli.lookups import find_chat
 
         found = await find_chat(client, chat)
         path = f"/chats/{found.id}/export"

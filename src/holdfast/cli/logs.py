@@ -12,6 +12,7 @@ from holdfast.cli.options import ChatWord, Url, print_json, with_server
 if TYPE_CHECKING:
     from holdfast.cli.client import Client
     from holdfast.cli.entries import Entry
+    from holdfast.cli.outputs import TurnOutput
     from holdfast.core.chats import Chat
     from holdfast.core.ids import ChatId
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def logs(
     chat: ChatWord,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with what happens, until Ctrl-C.")
+        bool, typer.Option("--follow", "-f", help="Go on with what happens, word by word, until Ctrl-C.")
     ] = False,
     tail: Annotated[
         int | None,
@@ -34,7 +35,7 @@ def logs(
     """Show what was said and done in a chat."""
 
     async def shown(client: "Client") -> None:
-        from holdfast.cli.chosen import find_chat
+        from holdfast.cli.lookups import find_chat
 
         found = await find_chat(client, chat)
         if follow:
@@ -46,8 +47,8 @@ def logs(
 
 
 async def _history(client: "Client", chat: "Chat", tail: int | None, as_json: bool) -> None:
-    from holdfast.cli.events import MessageEvent
     from holdfast.cli.transcript import Transcript
+    from holdfast.core.feed_events import MessageData
     from holdfast.core.messages import Message
 
     history = [message async for message in client.every(f"/chats/{chat.id}/messages", Message)]
@@ -56,27 +57,37 @@ async def _history(client: "Client", chat: "Chat", tail: int | None, as_json: bo
         if as_json:
             print_json(message)
         else:
-            printer.print(transcript.apply(MessageEvent(message=message)))
+            printer.print(transcript.apply(MessageData(message=message)))
     if chat.last_error is not None and not as_json:
         # Of a turn that failed nothing else is in the history.
         printer.print(transcript.apply(chat.last_error))
 
 
 async def _follow(client: "Client", chat_id: "ChatId", tail: int | None, as_json: bool) -> None:
-    from holdfast.cli.events import PartEvent
-    from holdfast.cli.lines import JsonLines
-    from holdfast.cli.transcript import Transcript
-    from holdfast.cli.watching import watch
+    from holdfast.cli.feed_client import watch
 
-    transcript, printer, lines = Transcript(), Printer(), JsonLines()
-    async with aclosing(watch(client, chat_id, tail=tail)) as feed:
-        async for seen in feed:
-            if as_json:
+    output = _output(as_json)
+    try:
+        async with aclosing(watch(client, chat_id, tail=tail)) as feed:
+            async for seen in feed:
                 if seen.received is not None:
-                    lines.received(seen.received)
-            elif seen.event is not None and not isinstance(seen.event, PartEvent):
-                # Whole messages, not pieces: lines that another program may read.
-                printer.print(transcript.apply(seen.event))
+                    output.received(seen.received)
+                if seen.event is not None:
+                    output.show(output.transcript.apply(seen.event))
+    finally:
+        output.end()
+
+
+def _output(as_json: bool) -> "TurnOutput":
+    from holdfast.cli import outputs
+
+    if as_json:
+        return outputs.TurnAsJson()
+    if not sys.stdout.isatty():
+        return outputs.PlainLog(sys.stdout)
+    from holdfast.cli.terminal.follow import Followed
+
+    return Followed(sys.stdout, with_questions=True)
 
 
 class Printer:

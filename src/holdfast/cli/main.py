@@ -8,21 +8,28 @@ import typer
 
 from holdfast import __version__
 from holdfast.cli import (
+    agents,
     approvals,
+    audit,
     chat,
+    chat_changes,
     chats,
     db,
     doctor,
     export,
+    files,
+    import_chat,
     logs,
     models,
     providers,
     run,
     serve,
+    skills,
     tokens,
     trace,
     users,
     workflows,
+    workspaces,
 )
 from holdfast.core.errors import BadFlag, HoldfastError, Refused, Unreachable, WrongUsage
 
@@ -44,7 +51,10 @@ app = typer.Typer(
     name="holdfast",
     help="AI agents that run durably, on your own machine.",
     no_args_is_help=False,
-    add_completion=False,
+    # With `--install-completion` and `--show-completion`.
+    add_completion=True,
+    # Counts for the commands below too.
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     # Plain text: it reads well in pipes too, and fits more on a line than boxes do.
     rich_markup_mode=None,
@@ -59,16 +69,27 @@ for command in (
     chats.stop,
     chat.attach,
     trace.trace,
+    chat_changes.fork,
+    chat_changes.edit,
+    chat_changes.archive,
+    chat_changes.unarchive,
+    chat_changes.delete,
     approvals.approvals,
+    files.upload,
     export.export,
 ):
     app.command()(command)
+app.command("import")(import_chat.import_chat)
 app.add_typer(workflows.app, name="workflow")
+app.add_typer(workspaces.app, name="workspace")
+app.add_typer(agents.app, name="agent")
+app.add_typer(skills.app, name="skill")
 app.add_typer(users.app, name="user")
 app.add_typer(tokens.app, name="token")
 app.add_typer(providers.app, name="provider")
 app.add_typer(models.app, name="model")
 app.add_typer(db.app, name="db")
+app.command()(audit.audit)
 app.command()(doctor.doctor)
 
 

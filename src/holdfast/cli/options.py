@@ -28,8 +28,12 @@ ChatWord = Annotated[
     typer.Argument(metavar="CHAT", help="A chat: its id, the end or beginning of its id, or `last`."),
 ]
 ModelName = Annotated[str | None, typer.Option("--model", "-m", help="A model by its configured name.")]
+Effort = Annotated[
+    str | None, typer.Option("--effort", "-e", help="How hard the model thinks, as in low or high.")
+]
 WorkspaceName = Annotated[
-    str | None, typer.Option("--workspace", "-w", help="A workspace, by name or id, for a new chat.")
+    str | None,
+    typer.Option("--workspace", "-w", help="Work here: a directory, or a workspace by name or id."),
 ]
 
 

@@ -1,33 +1,37 @@
 """What a chat shows for good as plain text, for pipes and files."""
 
 from holdfast.cli.entries import (
-    Asked,
     Begun,
-    Done,
+    CallEntry,
     Entry,
-    Failed,
+    FailureEntry,
     Interrupted,
-    Prose,
     Said,
+    TextEntry,
     Thought,
+    UserEntry,
     Withdrawn,
 )
-from holdfast.cli.neutral import neutral, neutral_line
+from holdfast.cli.results import folded
+from holdfast.cli.safe_text import neutral, neutral_line
 from holdfast.cli.wording import about, failure, outcome
 
 
 def plain(entry: Entry) -> str:
     """One entry, without the end of its last line. Neutral."""
     match entry:
-        case Asked():
+        case UserEntry():
             return f"[{entry.at:%Y-%m-%d %H:%M:%S}] you: {neutral(entry.text)}"
-        case Prose():
+        case TextEntry():
             return neutral(entry.text.rstrip("\n"))
         case Thought():
             return "(thought) " + neutral(entry.text.strip())
-        case Done():
+        case CallEntry():
             what = f" {told}" if (told := about(entry.input, 200)) else ""
-            return f"* {neutral_line(entry.result.name, 60)}{what} · {outcome(entry.result)}"
+            head = f"* {neutral_line(entry.result.name, 60)}{what} · {outcome(entry.result)}"
+            # What went well is told in a line, what failed with its reason.
+            shown = [] if entry.result.outcome == "succeeded" else folded(entry.result)
+            return "\n".join((head, *(f"  | {line.text}" for line in shown)))
         case Said():
             return f"- {neutral_line(entry.text, 1000)}"
         case Withdrawn():
@@ -36,5 +40,5 @@ def plain(entry: Entry) -> str:
             return "(interrupted)"
         case Begun():
             return "(the history was changed; this is how it is now)"
-        case Failed():
+        case FailureEntry():
             return f"failed: {failure(entry.failure)}"

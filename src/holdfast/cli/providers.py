@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from holdfast.cli.models import Model, Trial, show_trials, try_model
+from holdfast.cli.models import ModelRow, TrialAnswer, show_trials, try_model
 from holdfast.cli.options import AsJson, Url, print_json, with_server
 from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.shapes import Record
@@ -41,7 +41,7 @@ def list_providers(as_json: AsJson = False, url: Url = None) -> None:
     if as_json:
         print_json(providers)
         return
-    from holdfast.cli.neutral import neutral_line
+    from holdfast.cli.safe_text import neutral_line
     from holdfast.cli.tables import print_table
 
     print_table(
@@ -110,8 +110,8 @@ def remove(name: Name, url: Url = None) -> None:
 def try_provider(name: Name, as_json: AsJson = False, url: Url = None) -> None:
     """Call each model of a provider with one short message. Exit code 1 if one does not answer."""
 
-    async def tried(client: "Client") -> dict[str, Trial]:
-        models = [model async for model in client.every("/models", Model) if model.provider == name]
+    async def tried(client: "Client") -> dict[str, TrialAnswer]:
+        models = [model async for model in client.every("/models", ModelRow) if model.provider == name]
         if not models:
             raise NotFound(f"No model uses a provider {name!r}; `holdfast model list` lists them.")
         return {model.name: await try_model(client, model.name) for model in models}

@@ -1,61 +1,116 @@
-"""`holdfast run`: one turn. Its text goes to standard output while it is said; how it ended is the exit
-code."""
+"""`holdfast run`: one turn. Its text goes to standard output while it is said, what is wrong with it to
+standard error; how it ended is the exit code."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.chats import Sent
-from holdfast.cli.options import ModelName, Url, WorkspaceName, with_server
+from holdfast.cli.chats import SentAnswer
+from holdfast.cli.errand import Errand, read_budget, read_prompt
+from holdfast.cli.files import text_or_file
+from holdfast.cli.options import Effort, ModelName, Url, WorkspaceName, print_json, with_server
+from holdfast.core.errors import WrongUsage
+from holdfast.core.shapes import Json
 
 if TYPE_CHECKING:
     from holdfast.cli.client import Client
-    from holdfast.cli.outputs import Output
-    from holdfast.cli.turn import End
+    from holdfast.cli.outputs import TurnOutput
+    from holdfast.cli.turn import TurnOutcome
     from holdfast.core.ids import ChatId
 
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Errand:
-    prompt: str
-    chat: str | None = None
-    model: str | None = None
-    workspace: str | None = None
-
-
 def run(
-    prompt: Annotated[str, typer.Argument(help="What to do; `-` reads it from standard input.")],
+    prompt: Annotated[
+        str | None,
+        typer.Argument(help="What to do. What comes by a pipe is put below it, or is the prompt alone."),
+    ] = None,
     model: ModelName = None,
+    effort: Effort = None,
     chat: Annotated[
         str | None,
         typer.Option("--chat", "-c", help="Go on with this chat (an id, or `last`), not a new one."),
     ] = None,
     workspace: WorkspaceName = None,
+    attach: Annotated[
+        list[Path] | None,
+        typer.Option("--attach", "-a", metavar="FILE", help="Send this file along. As many as needed."),
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help="Run as this named agent.")] = None,
+    system: Annotated[
+        str | None, typer.Option(help="Instructions for the agent; `@FILE` reads them.")
+    ] = None,
+    max_steps: Annotated[int | None, typer.Option(min=1, help="Model calls of a turn at most.")] = None,
+    budget: Annotated[
+        str | None, typer.Option("--budget", "-b", help="At most so many tokens (50k) or dollars (1.50usd).")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Every event of the chat's feed as one line of JSON.")
     ] = False,
+    as_result: Annotated[
+        bool, typer.Option("--json-result", help="One JSON object at the end: answer, problems, usage.")
+    ] = False,
     url: Url = None,
 ) -> None:
-    """Run one turn and stream what the agent says. Control characters in it are shown, not obeyed; --json
-    has everything exactly. Exit code 0: done; 1: it failed or needs a person; 130: interrupted (Ctrl-C
-    interrupts the turn, a second one leaves at once)."""
-    text = sys.stdin.read() if prompt == "-" else prompt
-    errand = Errand(text, chat, model, workspace)
-    raise typer.Exit(with_server(url, lambda client: one_turn(client, errand, _output(as_json))).code)
+    """Run one turn and stream what the agent says.
+
+    It works in the current directory if that is a workspace, or becomes one: you are asked once. Control
+    characters in the answer are shown, not obeyed; --json has everything exactly.
+
+    Exit code 0: done; 1: it failed, needs a person, or nothing usable came; 130: interrupted (Ctrl-C
+    interrupts the turn, a second one leaves at once).
+    """
+    if as_json and as_result:
+        raise WrongUsage("Give --json or --json-result, not both.")
+    new = _for_new_chat(agent, system, max_steps, budget)
+    if chat is not None and (new or workspace is not None):
+        raise WrongUsage("--workspace, --agent, --system, --max-steps and --budget are for a new chat.")
+    is_asked = sys.stdin.isatty()
+    errand = Errand(
+        read_prompt(prompt if prompt is not None or not attach else "", sys.stdin),
+        chat, model, effort, tuple(attach or ()), new,
+    )  # fmt: skip
+
+    async def work(client: "Client") -> int:
+        from holdfast.cli.outputs import TurnOutput
+
+        placed = errand if chat is not None else await in_workspace(client, errand, workspace, ask=is_asked)
+        output: TurnOutput = _output(as_json, as_result)
+        turned = await one_turn(client, placed, output)
+        if as_result:
+            print_json(output.record.result(turned.chat_id, turned.end))
+        return turned.code
+
+    raise typer.Exit(with_server(url, work))
 
 
-def _output(as_json: bool) -> "Output":
+def _for_new_chat(
+    agent: str | None, system: str | None, max_steps: int | None, budget: str | None
+) -> dict[str, Json]:
+    chosen: dict[str, Json] = {
+        "agent": agent,
+        "instructions": None if system is None else text_or_file(system),
+        "max_steps": max_steps,
+        "budget": None if budget is None else read_budget(budget),
+    }
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _output(as_json: bool, as_result: bool) -> "TurnOutput":
     from holdfast.cli import outputs
 
     if as_json:
         return outputs.TurnAsJson()
+    if as_result:
+        return outputs.Quiet()
     if not sys.stdout.isatty():
         return outputs.PlainText(sys.stdout)
     from holdfast.cli.terminal.follow import Followed
@@ -63,15 +118,29 @@ def _output(as_json: bool) -> "Output":
     return Followed(sys.stdout)
 
 
+async def in_workspace(client: "Client", errand: Errand, word: str | None, *, ask: bool) -> Errand:
+    """The errand for a new chat that works in the named workspace, else in the current directory."""
+    from holdfast.cli.asking import yes
+    from holdfast.cli.workspace_choice import choose
+
+    choice = await choose(client, word, os.environ, yes if ask else None)
+    if choice.is_hint:
+        print(f"holdfast: {choice.note}", file=sys.stderr)
+    if choice.workspace_id is None:
+        return errand
+    return replace(errand, new={**(errand.new or {}), "workspace_id": choice.workspace_id})
+
+
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """How a turn ended, as an exit code, and in which chat; None: before there was one."""
+    """How a turn ended, as an exit code too, and in which chat; None: before there was one."""
 
     code: int
     chat_id: "ChatId | None"
+    end: "TurnOutcome | None" = None
 
 
-async def one_turn(client: "Client", errand: Errand, output: "Output") -> Turned:
+async def one_turn(client: "Client", errand: Errand, output: "TurnOutput") -> Turned:
     from holdfast.cli.ctrl_c import CtrlC
 
     begun: asyncio.Future[ChatId] = asyncio.get_running_loop().create_future()
@@ -85,22 +154,22 @@ async def one_turn(client: "Client", errand: Errand, output: "Output") -> Turned
             return Turned(INTERRUPTED, None)
         finally:
             output.end()
-    return Turned(INTERRUPTED if ctrl_c.pressed else _tell(chat_id, end), chat_id)
+    return Turned(INTERRUPTED if ctrl_c.pressed else _tell(chat_id, end, output), chat_id, end)
 
 
 async def _follow(
-    client: "Client", errand: Errand, output: "Output", begun: "Callable[[ChatId], None]"
-) -> "tuple[ChatId, End]":
+    client: "Client", errand: Errand, output: "TurnOutput", begun: "Callable[[ChatId], None]"
+) -> "tuple[ChatId, TurnOutcome]":
     """Sends the message and watches until its turn is over."""
-    from holdfast.cli.chosen import find_chat
-    from holdfast.cli.events import CaughtUp
+    from holdfast.cli.feed_client import watch
+    from holdfast.cli.lookups import find_chat
     from holdfast.cli.turn import OwnTurn
-    from holdfast.cli.watching import watch
+    from holdfast.core.feed_events import CaughtUp
 
     turn = OwnTurn()
     there = None if errand.chat is None else await find_chat(client, errand.chat)
     if there is None:
-        chat_id = await _create(client, errand)
+        chat_id = await errand.begin(client)
         turn.sent()
         begun(chat_id)
     else:
@@ -116,42 +185,36 @@ async def _follow(
             end = turn.apply(seen.event, transcript)
             if turn.begun:
                 output.show(entries)
+                output.tell(seen.event, turn.number)
             if end is not None:
                 return chat_id, end
             if isinstance(seen.event, CaughtUp) and not turn.is_sent:
                 # Watched first, then said: nothing of the turn can be missed.
-                body = {"content": errand.prompt, "model": errand.model}
-                sent = await client.post(f"/chats/{chat_id}/messages", Sent, body)
+                body = {"content": await errand.content(client), **errand.settings()}
+                sent = await client.post(f"/chats/{chat_id}/messages", SentAnswer, body)
                 message, item = sent.message, sent.queued
                 turn.sent(message.id if message else None, item.id if item else None)
                 begun(chat_id)
     raise AssertionError("a feed does not end by itself")
 
 
-async def _create(client: "Client", errand: Errand) -> "ChatId":
-    from holdfast.cli.chosen import find_workspace
-    from holdfast.core.chats import Chat
-
-    body: dict[str, object] = {"content": errand.prompt}
-    if errand.model is not None:
-        body["model"] = errand.model
-    if (workspace := await find_workspace(client, errand.workspace)) is not None:
-        body["workspace_id"] = workspace
-    return (await client.post("/chats", Chat, body)).id
-
-
-def _tell(chat_id: "ChatId", end: "End") -> int:
+def _tell(chat_id: "ChatId", end: "TurnOutcome", output: "TurnOutput") -> int:
     from holdfast.cli.wording import failure
 
     match end.how:
         case "finished":
-            return 0
+            if output.record.has_something:
+                return 0
+            if not output.record.problems:
+                print("holdfast: The model gave an empty answer.", file=sys.stderr)
+            return 1
         case "interrupted":
             print("holdfast: Somebody interrupted the turn.", file=sys.stderr)
             return INTERRUPTED
         case "failed":
-            why = "The turn failed." if end.failure is None else failure(end.failure)
-            print(f"holdfast: {why}", file=sys.stderr)
+            if not output.shows_problems:
+                why = "The turn failed." if end.failure is None else failure(end.failure)
+                print(f"holdfast: {why}", file=sys.stderr)
             return 1
         case "needs_you":
             print(

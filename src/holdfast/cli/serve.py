@@ -17,7 +17,8 @@ Database = Annotated[
     str | None, typer.Option(help='"sqlite" or "postgresql://user@host/name".', show_default="sqlite")
 ]
 ConfigFile = Annotated[
-    Path | None, typer.Option("--config", help="The configuration file.", show_default="./holdfast.toml")
+    Path | None,
+    typer.Option("--config", help="The configuration file.", show_default="~/.config/holdfast/holdfast.toml"),
 ]
 
 
@@ -29,6 +30,6 @@ def serve(
     config: ConfigFile = None,
 ) -> None:
     """Start the server: API, page and worker, until Ctrl-C."""
-    from holdfast.cli.serving import run_server
+    from holdfast.cli.server_process import run_server
 
     run_server(host=host, port=port, data=data, database=database, config=config)

@@ -19,7 +19,7 @@ def main() -> None:
 
         every_command()
         return
-    from holdfast.cli.serving import run_server
+    from holdfast.cli.server_process import run_server
 
     try:
         run_server(**given)

@@ -42,7 +42,7 @@ def list_tokens(
     if as_json:
         print_json(tokens)
         return
-    from holdfast.cli.neutral import neutral_line
+    from holdfast.cli.safe_text import neutral_line
     from holdfast.cli.tables import print_table
     from holdfast.cli.wording import ago
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.neutral import neutral_line
 from holdfast.cli.options import AsJson, ChatWord, Url, print_json, with_server
+from holdfast.cli.safe_text import neutral_line
 from holdfast.cli.wording import about, amount, duration, money
 from holdfast.core.spans import Span
 
@@ -29,10 +29,10 @@ def trace(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Show turns, model calls and tool calls of a chat with when and how long each was, and what it cost."""
+    """Show where the time of a chat went. Turns, model calls and tool calls: when, how long, at what cost."""
 
     async def read(client: "Client") -> list[Span]:
-        from holdfast.cli.chosen import find_chat
+        from holdfast.cli.lookups import find_chat
 
         found = await find_chat(client, chat)
         path = f"/chats/{found.id}/trace"
@@ -96,7 +96,7 @@ def _name(span: Span) -> str:
 def _told(span: Span) -> str:
     words: list[str] = []
     if span.duration_ms is not None:
-        words.append(duration(span.duration_ms / 1000))
+        words.append(f"{'~' if span.estimated else ''}{duration(span.duration_ms / 1000)}")
     elif span.started_at is not None:
         words.append("under way")
     usage = span.usage

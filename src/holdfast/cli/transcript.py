@@ -7,34 +7,33 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from holdfast.cli.entries import (
-    Asked,
     Begun,
-    Done,
+    CallEntry,
     Entry,
-    Failed,
+    FailureEntry,
     Interrupted,
-    Prose,
     Said,
+    TextEntry,
     Thought,
+    UserEntry,
     Withdrawn,
 )
-from holdfast.cli.events import (
-    CaughtUp,
-    Closing,
-    Episode,
-    Event,
-    Found,
-    HistoryReset,
-    Lost,
-    MessageEvent,
-    PartEvent,
-    PreviewReset,
-    QueueEvent,
-    StatusEvent,
-)
+from holdfast.cli.events import Event, Lost, Reconnected
 from holdfast.core.calls import Action
 from holdfast.core.chats import Chat, Status, Waiting
+from holdfast.core.collisions import Collision
+from holdfast.core.events import Episode
 from holdfast.core.failures import Failure, Retry
+from holdfast.core.feed_events import (
+    CaughtUp,
+    Closing,
+    HistoryReset,
+    MessageData,
+    PartData,
+    PreviewReset,
+    QueueData,
+    StatusData,
+)
 from holdfast.core.ids import CallId, MessageId
 from holdfast.core.messages import Message, QueueItem
 from holdfast.core.parts import (
@@ -141,24 +140,24 @@ class Transcript:
 
     def _apply(self, event: Event) -> Iterator[Entry]:
         match event:
-            case MessageEvent():
+            case MessageData():
                 yield from self._message(event.message)
-            case PartEvent():
+            case PartData():
                 yield from self._part(event)
-            case StatusEvent():
+            case StatusData():
                 yield from self._status(event.status, event.waiting)
             case Chat():
                 self.chat, self.action, self.retry = event, event.action, event.retry
                 self.usage = event.usage
                 yield from self._status(event.status, event.waiting)
-            case QueueEvent():
+            case QueueData():
                 self.queue = event.items
             case Retry():
                 self.retry = event
             case Failure():
                 if event != self._failure:
                     self._failure = event
-                    yield Failed(event)
+                    yield FailureEntry(event)
             case Action():
                 self.action = event
             case Span():
@@ -177,14 +176,14 @@ class Transcript:
                 self.caught_up = True
             case Lost():
                 self.lost = event.why
-            case Found():
+            case Reconnected():
                 self.lost = None
-            case Closing():
-                pass
+            case Collision() | Closing():
+                pass  # a collision is in history too, as a notice
 
     # --- live parts ---
 
-    def _part(self, event: PartEvent) -> Iterator[Entry]:
+    def _part(self, event: PartData) -> Iterator[Entry]:
         if event.episode != self._episode:
             self._forget_preview()
             self._episode = event.episode
@@ -239,7 +238,7 @@ class Transcript:
         size = len(new) if whole else self._finished(new)
         if size:
             shown[place] = before + new[:size]
-            yield Prose(new[:size], goes_on=bool(before))
+            yield TextEntry(new[:size], goes_on=bool(before))
 
     def _show_thought(self, place: int, text: str, seconds: float | None) -> Iterator[Entry]:
         if place >= self._shown.thoughts:
@@ -261,7 +260,7 @@ class Transcript:
             return
         if message.role == "user":
             text = "\n".join(part.text for part in message.parts if isinstance(part, Text))
-            yield Asked(text, message.created_at)
+            yield UserEntry(text, message.created_at)
         for part in message.parts:
             if not (message.role == "user" and isinstance(part, Text)):
                 yield from self._whole(part)
@@ -292,7 +291,7 @@ class Transcript:
         match part:
             case ToolResult():
                 known = self._calls.pop(part.call_id, None)
-                yield Done(part, None if known is None else known.input)
+                yield CallEntry(part, None if known is None else known.input)
             case Text() | Notice():
                 yield Said(part.text)
             case Source():

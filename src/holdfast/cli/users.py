@@ -21,7 +21,7 @@ class Invited(Record, frozen=True, kw_only=True):
     sign_in_token: str
 
 
-class Me(Record, frozen=True, kw_only=True):
+class MeAnswer(Record, frozen=True, kw_only=True):
     user: User
 
 
@@ -36,7 +36,7 @@ def list_users(as_json: AsJson = False, url: Url = None) -> None:
     if as_json:
         print_json(users)
         return
-    from holdfast.cli.neutral import neutral_line
+    from holdfast.cli.safe_text import neutral_line
     from holdfast.cli.tables import print_table
 
     print_table(
@@ -62,7 +62,7 @@ def add(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Add a user and show the link that signs them in once, within ten minutes."""
+    """Add a user and show their sign-in link. It works once, within ten minutes."""
 
     async def added(client: "Client") -> tuple[str, Invited]:
         return client.url, await client.post("/users", Invited, {"name": name, "role": role})
@@ -79,9 +79,11 @@ def sign_in(
     """Show another link that signs a user in once, within ten minutes."""
 
     async def invited(client: "Client") -> tuple[str, Invited]:
-        from holdfast.cli.chosen import find_user
+        from holdfast.cli.lookups import find_user
 
-        user = (await client.get("/session", Me)).user if name is None else await find_user(client, name)
+        user = (
+            (await client.get("/session", MeAnswer)).user if name is None else await find_user(client, name)
+        )
         return client.url, await client.post(f"/users/{user.id}/sign-in", Invited)
 
     _show_link(*with_server(url, invited), as_json=as_json)
@@ -89,7 +91,7 @@ def sign_in(
 
 @app.command()
 def suspend(name: Name, url: Url = None) -> None:
-    """Let a user in no more: sessions and tokens of theirs end within seconds. Their chats stay."""
+    """Let a user in no more. Their sessions and tokens end within seconds; their chats stay."""
     _change(name, url, suspended=True)
     print("Suspended.")
 
@@ -103,7 +105,7 @@ def resume(name: Name, url: Url = None) -> None:
 
 def _change(name: str, url: str | None, *, suspended: bool) -> None:
     async def changed(client: "Client") -> User:
-        from holdfast.cli.chosen import find_user
+        from holdfast.cli.lookups import find_user
 
         user = await find_user(client, name)
         return await client.request("PATCH", f"/users/{user.id}", User, body={"suspended": suspended})

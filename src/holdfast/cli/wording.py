@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
 
-from holdfast.cli.neutral import neutral_line
+from holdfast.cli.results import reason
+from holdfast.cli.safe_text import neutral_line
 from holdfast.core.calls import Action
 from holdfast.core.chats import Chat, Status, Waiting
 from holdfast.core.failures import Failure, Retry
@@ -78,7 +79,7 @@ def outcome(result: ToolResult) -> str:
         told.append(f"+{added} −{gone}")
     told.append(result.outcome)
     if result.outcome != "succeeded":
-        told.append(neutral_line(_text(result.output), 200))
+        told.append(reason(result))
     return " · ".join(word for word in told if word)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from holdfast.cli.client import Client
-    from holdfast.cli.runs.details import Workflow
+    from holdfast.cli.runs.details import ListedWorkflow
 
 app = typer.Typer(help="List and run workflows: scripts that let many agents work.", no_args_is_help=True)
 
@@ -24,7 +24,7 @@ RunWord = Annotated[
 ]
 Workspace = Annotated[
     str | None,
-    typer.Option("--workspace", "-w", help="A workspace, by name or id: its workflows, its files."),
+    typer.Option("--workspace", "-w", help="A workspace, by name, id or path: its workflows, its files."),
 ]
 Budget = Annotated[
     int | None,
@@ -40,14 +40,15 @@ Events = Annotated[
 
 @app.command("list")
 def list_workflows(workspace: Workspace = None, as_json: AsJson = False, url: Url = None) -> None:
-    """List the workflows that can be run, where each is from, what it takes; and files that cannot be run."""
+    """List the workflows that can be run. Tells where each is from and what it takes, and which files cannot
+    be run."""
 
-    async def listed(client: "Client") -> "tuple[Workflow, ...]":
-        from holdfast.cli.chosen import find_workspace
-        from holdfast.cli.runs.details import Workflow
+    async def listed(client: "Client") -> "tuple[ListedWorkflow, ...]":
+        from holdfast.cli.runs.details import ListedWorkflow
+        from holdfast.cli.workspace_choice import workspace_id_of
 
-        where = await find_workspace(client, workspace)
-        return await client.listed("/workflows", Workflow, {"workspace_id": where})
+        where = await workspace_id_of(client, workspace)
+        return await client.listed("/workflows", ListedWorkflow, {"workspace_id": where})
 
     workflows = with_server(url, listed)
     if as_json:
@@ -82,6 +83,9 @@ def run_workflow(
     model: ModelName = None,
     workspace: Workspace = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Reuse nothing of earlier runs.")] = False,
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="Reuse what the newest run finished, also if it succeeded.")
+    ] = False,
     resume_from: Annotated[
         str | None,
         typer.Option(
@@ -94,23 +98,34 @@ def run_workflow(
 ) -> None:
     """Run a workflow and follow it.
 
-    What an earlier run with the same arguments has finished is reused. The result goes to standard output,
-    progress to the terminal or to standard error. Ctrl-C cancels the run with all its agents, a second one
-    leaves at once; the run lives on the server, so a lost connection or a closed terminal stops nothing. Exit
-    code 0: done; 1: it failed; 130: cancelled."""
+    What an earlier run with the same arguments has finished is reused if that run failed or was cancelled.
+    The result goes to standard output, progress to the terminal or to standard error. Ctrl-C cancels the run
+    with all its agents, a second one leaves at once; the run lives on the server, so a lost connection or a
+    closed terminal stops nothing. Exit code 0: done; 1: it failed; 130: cancelled."""
+    if fresh and reuse:
+        raise WrongUsage("Give --fresh or --reuse, not both.")
     if fresh and resume_from is not None:
         raise WrongUsage("Give --fresh or --resume-from, not both.")
-    from holdfast.cli.runs.arguments import arguments, script
+    from holdfast.cli.runs.arguments import arguments, fitted, script
 
-    body: dict[str, object] = {**script(name), **arguments(args, pairs or [])}
-    body.update(budget=budget, model=model, fresh=fresh)
+    given = arguments(args, pairs or [])
+    body: dict[str, object] = {**script(name), **given}
+    body.update(budget=budget, model=model, fresh=fresh, reuse=reuse)
 
     async def begun(client: "Client") -> RunShown:
-        from holdfast.cli.chosen import find_run, find_workspace
+        from holdfast.cli.lookups import find_run
+        from holdfast.cli.workspace_choice import workspace_id_of
 
-        body["workspace_id"] = await find_workspace(client, workspace)
+        where = body["workspace_id"] = await workspace_id_of(client, workspace)
         if resume_from is not None:
             body["resume_from"] = (await find_run(client, resume_from)).id
+        if pairs and "name" in body:
+            from holdfast.cli.runs.details import ListedWorkflow
+
+            known = await client.listed("/workflows", ListedWorkflow, {"workspace_id": where})
+            schema = next((one.args for one in known if one.name == name and one.error is None), None)
+            given["args"] = fitted(given["args"], pairs, schema)
+            body.update(given)
         return await client.post("/workflow-runs", RunShown, body)
 
     _go(url, begun, detach=detach, as_json=as_json)
@@ -131,7 +146,7 @@ def resume(
     To run a script that has changed, use `workflow run`."""
 
     async def begun(client: "Client") -> RunShown:
-        from holdfast.cli.chosen import find_run
+        from holdfast.cli.lookups import find_run
 
         body = {"resume_from": (await find_run(client, run)).id, "budget": budget, "model": model}
         return await client.post("/workflow-runs", RunShown, body)
@@ -163,7 +178,7 @@ def show(
         return
 
     async def found(client: "Client") -> RunShown:
-        from holdfast.cli.chosen import find_run
+        from holdfast.cli.lookups import find_run
 
         return await find_run(client, run)
 
@@ -187,7 +202,7 @@ def cancel(run: RunWord, as_json: AsJson = False, url: Url = None) -> None:
     """Cancel a run with all its agents. What they finished can be reused."""
 
     async def cancelled(client: "Client") -> RunShown:
-        from holdfast.cli.chosen import find_run
+        from holdfast.cli.lookups import find_run
 
         found = await find_run(client, run)
         return await client.post(f"/workflow-runs/{found.id}/cancel", RunShown)

@@ -9,9 +9,18 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from holdfast.config.places import Found, find_file, from_environment, near, read_file
-from holdfast.config.sections import NAMED_SECTIONS, SECTIONS, Bus, Config, Server, ToolChoice, Workspaces
-from holdfast.config.values import Given, Unfit, keys_of, value_of
+from holdfast.config.places import ENVIRONMENT, ConfigValues, find_file, from_environment, near, read_file
+from holdfast.config.sections import (
+    NAMED_SECTIONS,
+    SECTIONS,
+    BusSection,
+    Config,
+    ModelsSection,
+    ServerSection,
+    ToolChoice,
+    WorkspacesSection,
+)
+from holdfast.config.values import GivenValue, Unfit, keys_of, value_of
 from holdfast.core.errors import BadConfig, BadFlag, InvalidInput
 from holdfast.core.shapes import Record
 from holdfast.providers.configs import ModelConfig, ProviderConfig, check_model, check_provider
@@ -35,7 +44,7 @@ class Flags:
     database: str | None = None
     config: Path | None = None
 
-    def found(self) -> Found:
+    def found(self) -> ConfigValues:
         given = {
             ("server", "host"): self.host,
             ("server", "port"): self.port,
@@ -43,9 +52,9 @@ class Flags:
             ("database", "url"): self.database,
         }
         names = {"url": "--database"}
-        return Found(
+        return ConfigValues(
             {
-                (section, key): Given(value, names.get(key, f"--{key}"), COMMAND_LINE)
+                (section, key): GivenValue(value, names.get(key, f"--{key}"), COMMAND_LINE)
                 for (section, key), value in given.items()
                 if value is not None
             }
@@ -56,7 +65,7 @@ def load(flags: Flags, environ: Mapping[str, str]) -> Config:
     """Everything is checked but the names of tools: see `check_tools`. Raises BadConfig, one sentence. May be
     called again while the server runs: see `reload`."""
     path = find_file(flags.config, environ)
-    file = Found() if path is None else read_file(path)
+    file = ConfigValues() if path is None else read_file(path)
     found = (
         _default_places(environ)
         .covered_by(file)
@@ -66,37 +75,43 @@ def load(flags: Flags, environ: Mapping[str, str]) -> Config:
     sections: dict[str, Any] = {
         name: _section(name, section, found, environ) for name, section in SECTIONS.items()
     }
+    chosen: ModelsSection = sections.pop("models")
     sections["server"] = _checked_server(sections["server"], found)
     _check_bus(sections["bus"], found)
     sections["tools"] = replace(sections["tools"], named=_tools(found, environ, path))
     return Config(
         **sections,
+        default_model=chosen.default,
         providers=tuple(_providers(found, environ, path)),
         models=tuple(_models(found, environ, path)),
+        only_in_environment=frozenset(_only_in_environment(found)),
         file=path,
+        key_files=found.key_files(),
     )
 
 
-def _default_places(environ: Mapping[str, str]) -> Found:
+def _default_places(environ: Mapping[str, str]) -> ConfigValues:
     """The defaults that begin with `~`, to be read like what somebody wrote."""
     home = environ.get("XDG_DATA_HOME")
-    data = f"{home}/holdfast" if home else str(Server().data)
-    return Found(
+    data = f"{home}/holdfast" if home else str(ServerSection().data)
+    return ConfigValues(
         {
-            ("server", "data"): Given(data, "The default of server.data", "Holdfast"),
-            ("workspaces", "roots"): Given(
-                [str(root) for root in Workspaces().roots], "The default of workspaces.roots", "Holdfast"
+            ("server", "data"): GivenValue(data, "The default of server.data", "Holdfast"),
+            ("workspaces", "roots"): GivenValue(
+                [str(root) for root in WorkspacesSection().roots],
+                "The default of workspaces.roots",
+                "Holdfast",
             ),
         }
     )
 
 
-def _section(name: str, section: type[T], found: Found, environ: Mapping[str, str]) -> T:
+def _section(name: str, section: type[T], found: ConfigValues, environ: Mapping[str, str]) -> T:
     given = {key: found.plain[name, key] for key in keys_of(section) if (name, key) in found.plain}
     return _made(section, given, environ)
 
 
-def _made(section: type[T], given: Mapping[str, Given], environ: Mapping[str, str], **more: object) -> T:
+def _made(section: type[T], given: Mapping[str, GivenValue], environ: Mapping[str, str], **more: object) -> T:
     keys = keys_of(section)
     values: dict[str, Any] = {}
     for name, value in given.items():
@@ -111,7 +126,7 @@ def _made(section: type[T], given: Mapping[str, Given], environ: Mapping[str, st
 # --- the server ---
 
 
-def _checked_server(server: Server, found: Found) -> Server:
+def _checked_server(server: ServerSection, found: ConfigValues) -> ServerSection:
     """Whoever can reach the port is let in by a name that was chosen: otherwise a page anywhere in the web
     could talk to it through a browser."""
     if not all(_is_host(host) for host in server.hosts):
@@ -157,7 +172,7 @@ def _is_host(text: str) -> bool:
     return True
 
 
-def _check_bus(bus: Bus, found: Found) -> None:
+def _check_bus(bus: BusSection, found: ConfigValues) -> None:
     """Without a word of what it is: a password may be in it."""
     if (url := bus.url.reveal()) and not url.startswith(("redis://", "rediss://", "unix://")):
         raise BadConfig(
@@ -178,7 +193,7 @@ def check_tools(config: Config, known: Collection[str]) -> None:
             raise BadConfig(f"There is no tool {name} ([tools.{name}]{where}); {near(name, known)}")
 
 
-def _tools(found: Found, environ: Mapping[str, str], path: Path | None) -> dict[str, ToolChoice]:
+def _tools(found: ConfigValues, environ: Mapping[str, str], path: Path | None) -> dict[str, ToolChoice]:
     tables = _tables("tools", found)
     for name, given in tables.items():
         if _TOOL.fullmatch(name) is None:
@@ -187,10 +202,12 @@ def _tools(found: Found, environ: Mapping[str, str], path: Path | None) -> dict[
     return {name: _made(ToolChoice, given, environ) for name, given in tables.items()}
 
 
-def _providers(found: Found, environ: Mapping[str, str], path: Path | None) -> Iterator[ProviderConfig]:
+def _providers(
+    found: ConfigValues, environ: Mapping[str, str], path: Path | None
+) -> Iterator[ProviderConfig]:
     for name, given in _tables("providers", found).items():
         if name in KINDS:
-            given = {"kind": Given(name, "The name", "Holdfast"), **given}
+            given = {"kind": GivenValue(name, "The name", "Holdfast"), **given}
         where = _sources(given, path)
         _require("providers", name, given, where)
         config = _made(ProviderConfig, given, environ, name=name)
@@ -199,18 +216,24 @@ def _providers(found: Found, environ: Mapping[str, str], path: Path | None) -> I
         yield _checked(config, check_provider, where)
 
 
-def _models(found: Found, environ: Mapping[str, str], path: Path | None) -> Iterator[ModelConfig]:
+def _models(found: ConfigValues, environ: Mapping[str, str], path: Path | None) -> Iterator[ModelConfig]:
     for name, given in _tables("models", found).items():
         where = _sources(given, path)
         _require("models", name, given, where)
         yield _checked(_made(ModelConfig, given, environ, name=name), check_model, where)
 
 
-def _tables(section: str, found: Found) -> dict[str, dict[str, Given]]:
+def _tables(section: str, found: ConfigValues) -> dict[str, dict[str, GivenValue]]:
     return {name: given for (of, name), given in found.named.items() if of == section}
 
 
-def _require(section: str, name: str, given: Mapping[str, Given], where: str) -> None:
+def _only_in_environment(found: ConfigValues) -> Iterator[str]:
+    for (section, name), given in found.named.items():
+        if given and all(value.source == ENVIRONMENT for value in given.values()):
+            yield f"{section}.{name}"
+
+
+def _require(section: str, name: str, given: Mapping[str, GivenValue], where: str) -> None:
     keys = keys_of(NAMED_SECTIONS[section]).values()
     missing = [key.name for key in keys if key.required and key.name not in given]
     if missing:
@@ -225,6 +248,6 @@ def _checked(config: T, check: Callable[[T], None], where: str) -> T:
     return config
 
 
-def _sources(given: Mapping[str, Given], path: Path | None) -> str:
+def _sources(given: Mapping[str, GivenValue], path: Path | None) -> str:
     """Where a table comes from; one without keys can only come from the file."""
     return " and ".join(sorted({value.source for value in given.values()} - {"Holdfast"})) or str(path)

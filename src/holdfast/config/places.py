@@ -4,57 +4,94 @@ came from; what has a name that nobody knows is refused here."""
 import os
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
 from holdfast.config.sections import NAMED_SECTIONS, SECTIONS
-from holdfast.config.values import Given, keys_of
+from holdfast.config.values import GivenValue, Unfit, keys_of, path_of
 from holdfast.core.errors import BadConfig, BadFlag
 from holdfast.core.shapes import Record
 
 FILE_NAME = "holdfast.toml"
+FILE_VARIABLE = "HOLDFAST_CONFIG"
 PREFIX = "HOLDFAST_"
+ENVIRONMENT = "the environment"
 _ALL = tuple(dict.fromkeys((*SECTIONS, *NAMED_SECTIONS)))
 # What Kubernetes sets in every pod for a service named holdfast, or holdfast-anything.
 _OF_KUBERNETES = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)")
 
 
 @dataclass(slots=True)
-class Found:
+class ConfigValues:
     """`[section] key` and `[section.name] key`."""
 
-    plain: dict[tuple[str, str], Given] = field(default_factory=dict[tuple[str, str], Given])
-    named: dict[tuple[str, str], dict[str, Given]] = field(
-        default_factory=dict[tuple[str, str], dict[str, Given]]
+    plain: dict[tuple[str, str], GivenValue] = field(default_factory=dict[tuple[str, str], GivenValue])
+    named: dict[tuple[str, str], dict[str, GivenValue]] = field(
+        default_factory=dict[tuple[str, str], dict[str, GivenValue]]
     )
 
-    def put(self, section: str, key: str, given: Given, name: str | None = None) -> None:
+    def put(self, section: str, key: str, given: GivenValue, name: str | None = None) -> None:
         if name is None:
             self.plain[section, key] = given
         else:
             self.named.setdefault((section, name), {})[key] = given
 
-    def covered_by(self, nearer: "Found") -> "Found":
+    def covered_by(self, nearer: "ConfigValues") -> "ConfigValues":
         """Both, key by key; the nearer one wins."""
         named = {table: dict(keys) for table, keys in self.named.items()}
         for table, keys in nearer.named.items():
             named.setdefault(table, {}).update(keys)
-        return Found({**self.plain, **nearer.plain}, named)
+        return ConfigValues({**self.plain, **nearer.plain}, named)
+
+    def key_files(self) -> tuple[Path, ...]:
+        """The files of all values written as `file:PATH`: whatever the key, such a file holds a secret."""
+        given = [*self.plain.values(), *(value for table in self.named.values() for value in table.values())]
+        return tuple(sorted({path for value in given for path in _files_in(value.value)}))
+
+
+def _files_in(value: object) -> Iterator[Path]:
+    if isinstance(value, str) and value.startswith("file:"):
+        # One that names no path is complained of where it is read.
+        with suppress(Unfit):
+            yield path_of(value.removeprefix("file:"))
+    elif isinstance(value, dict):
+        for inner in cast(dict[str, object], value).values():
+            yield from _files_in(inner)
+    elif isinstance(value, list):
+        for inner in cast(list[object], value):
+            yield from _files_in(inner)
 
 
 # --- the file ---
 
 
 def find_file(flag: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The one that was named, or the first that is there."""
+    """The one that was named by flag or variable, else the one in the person's configuration directory. Never
+    one in the current directory: whoever can write there, an agent perhaps, would decide for the server."""
     if flag is not None:
         return Path(os.path.expanduser(flag)).absolute()
-    # Unlike Path's own, these never raise: a directory that may not be looked into has no file for us.
-    candidates = (Path(FILE_NAME), config_directory(environ) / FILE_NAME)
-    return next((path.absolute() for path in candidates if os.path.isfile(path)), None)
+    if named := environ.get(FILE_VARIABLE):
+        return Path(os.path.expanduser(named)).absolute()
+    path = default_file(environ)
+    # Unlike Path's own, this never raises: a directory that may not be looked into has no file for us.
+    return path if os.path.isfile(path) else None
+
+
+def default_file(environ: Mapping[str, str]) -> Path:
+    return (config_directory(environ) / FILE_NAME).absolute()
+
+
+def passed_over(read: Path | None) -> Path | None:
+    """A file of that name in the current directory that is not the one that was read: people may expect that
+    it counts."""
+    here = Path(FILE_NAME).absolute()
+    if not os.path.isfile(here) or (read is not None and os.path.realpath(read) == os.path.realpath(here)):
+        return None
+    return here
 
 
 def config_directory(environ: Mapping[str, str]) -> Path:
@@ -62,11 +99,13 @@ def config_directory(environ: Mapping[str, str]) -> Path:
     return Path(os.path.expanduser(environ.get("XDG_CONFIG_HOME") or "~/.config"), "holdfast")
 
 
-def read_file(path: Path) -> Found:
+def read_file(path: Path) -> ConfigValues:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise BadFlag(f"There is no configuration file {path}. Correct --config, or leave it out.") from None
+        raise BadFlag(
+            f"There is no configuration file {path}. Correct --config or {FILE_VARIABLE}, or leave it out."
+        ) from None
     except UnicodeDecodeError:
         raise BadConfig(f"{path} is not text in UTF-8. Save it as such.") from None
     except OSError as error:
@@ -78,8 +117,8 @@ def read_file(path: Path) -> Found:
     return from_tables(tables, path)
 
 
-def from_tables(tables: Mapping[str, object], path: Path) -> Found:
-    found = Found()
+def from_tables(tables: Mapping[str, object], path: Path) -> ConfigValues:
+    found = ConfigValues()
     for section, table in tables.items():
         if section not in _ALL:
             raise BadConfig(
@@ -92,10 +131,11 @@ def from_tables(tables: Mapping[str, object], path: Path) -> Found:
     return found
 
 
-def _take(found: Found, section: str, key: str, value: object, path: Path) -> None:
+def _take(found: ConfigValues, section: str, key: str, value: object, path: Path) -> None:
     plain, keys = _keys(SECTIONS, section), _keys(NAMED_SECTIONS, section)
-    if key in plain:
-        found.put(section, key, Given(value, f"{section}.{key} in {path}", str(path)))
+    # `default` of [models] is a name; [models.default] is a table.
+    if key in plain and not (keys and isinstance(value, dict)):
+        found.put(section, key, GivenValue(value, f"{section}.{key} in {path}", str(path)))
         return
     if not keys or (plain and not isinstance(value, dict)):
         raise BadConfig(f"{path}: [{section}] has no key {key}; {near(key, plain)}")
@@ -106,7 +146,7 @@ def _take(found: Found, section: str, key: str, value: object, path: Path) -> No
     for inner, given in cast(dict[str, Any], value).items():
         if inner not in keys:
             raise BadConfig(f"{path}: [{section}.{key}] has no key {inner}; {near(inner, keys)}")
-        found.put(section, inner, Given(given, f"{section}.{key}.{inner} in {path}", str(path)), key)
+        found.put(section, inner, GivenValue(given, f"{section}.{key}.{inner} in {path}", str(path)), key)
 
 
 def _keys(sections: Mapping[str, type[Record]], section: str) -> tuple[str, ...]:
@@ -116,19 +156,21 @@ def _keys(sections: Mapping[str, type[Record]], section: str) -> tuple[str, ...]
 # --- the environment ---
 
 
-def from_environment(environ: Mapping[str, str], names: Collection[tuple[str, str]] = ()) -> Found:
+def from_environment(environ: Mapping[str, str], names: Collection[tuple[str, str]] = ()) -> ConfigValues:
     """Variables `HOLDFAST_<SECTION>_<KEY>` and `HOLDFAST_<SECTION>_<NAME>_<KEY>`. `names` are the tables that
     the file has: a variable means the one that is spelled alike, whatever its case and dashes."""
-    found = Found()
+    found = ConfigValues()
     alike = {(section, _spelled(name)): name for section, name in names}
     for variable, value in sorted(environ.items()):
         # One that is empty counts as not set.
         if not variable.startswith(PREFIX) or not value or _OF_KUBERNETES.search(variable):
             continue
+        if variable == FILE_VARIABLE:
+            continue
         section, _, rest = variable.removeprefix(PREFIX).lower().partition("_")
         if section in _ALL:
             key, name = _meant(variable, section, rest)
-            given = Given(value, variable, "the environment", as_text=True)
+            given = GivenValue(value, variable, ENVIRONMENT, as_text=True)
             found.put(section, key, given, None if name is None else alike.get((section, name), name))
         elif close := get_close_matches(section, _ALL, n=1, cutoff=0.8):
             # Others may have variables that begin like ours; only what is nearly ours is a mistake.

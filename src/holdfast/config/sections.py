@@ -12,9 +12,10 @@ from holdfast.providers.configs import ModelConfig, ProviderConfig
 from holdfast.tools.approval import Policy
 
 OnUncertain = Literal["tell", "ask"]
+Network = Literal["none", "internet", "host"]
 
 
-class Server(Record, frozen=True, kw_only=True):
+class ServerSection(Record, frozen=True, kw_only=True):
     host: Annotated[str, Meta(description="The address to listen on.")] = "127.0.0.1"
     port: Annotated[
         int, Meta(ge=0, le=65_535, description="The port to listen on; 0 takes one that is free.")
@@ -40,6 +41,15 @@ class Server(Record, frozen=True, kw_only=True):
             "say in `X-Forwarded-For` is believed, to count failed sign-ins by who tried. Nobody else is."
         ),
     ] = ()
+    drain_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=600,
+            description="How long a server that stops still answers while `/readyz` says `stopping`, so that "
+            "load balancers notice before the door closes. Ctrl-C on a terminal does not wait.",
+        ),
+    ] = 2.0
     secret_key: (
         Annotated[
             Secret,
@@ -53,7 +63,7 @@ class Server(Record, frozen=True, kw_only=True):
     ) = None
 
 
-class Database(Record, frozen=True, kw_only=True):
+class DatabaseSection(Record, frozen=True, kw_only=True):
     url: Annotated[
         Secret,
         Meta(
@@ -63,7 +73,7 @@ class Database(Record, frozen=True, kw_only=True):
     ] = Secret("sqlite")
 
 
-class Bus(Record, frozen=True, kw_only=True):
+class BusSection(Record, frozen=True, kw_only=True):
     url: Annotated[
         Secret,
         Meta(
@@ -74,7 +84,7 @@ class Bus(Record, frozen=True, kw_only=True):
     ] = Secret("")
 
 
-class Worker(Record, frozen=True, kw_only=True):
+class WorkerSection(Record, frozen=True, kw_only=True):
     enabled: Annotated[
         bool, Meta(description="Whether this process runs chats, beside serving requests.")
     ] = True
@@ -96,7 +106,7 @@ class Worker(Record, frozen=True, kw_only=True):
     ] = 15.0
 
 
-class Limits(Record, frozen=True, kw_only=True):
+class LimitsSection(Record, frozen=True, kw_only=True):
     queue: Annotated[int, Meta(ge=1, le=1000, description="Messages that may wait in one chat.")] = 20
     steps: Annotated[int, Meta(ge=1, le=1_000_000, description="Model calls of one turn.")] = 1200
     agent_depth: Annotated[
@@ -107,7 +117,7 @@ class Limits(Record, frozen=True, kw_only=True):
     ] = 32
 
 
-class Workspaces(Record, frozen=True, kw_only=True):
+class WorkspacesSection(Record, frozen=True, kw_only=True):
     roots: Annotated[
         tuple[Path, ...], Meta(description="Directories below which workspaces may be made.")
     ] = (Path("~/code"),)
@@ -124,6 +134,18 @@ class Workspaces(Record, frozen=True, kw_only=True):
     ] = 60.0
 
 
+class SandboxSection(Record, frozen=True, kw_only=True):
+    network: Annotated[
+        Network,
+        Meta(
+            description="What commands reach. `internet`: the internet, through a network of the chat's own, "
+            "but neither this machine's other programs nor private addresses. `none`: each other alone. "
+            "`host`: all that this machine reaches. Where `internet` cannot be had, commands have none, and "
+            "`holdfast doctor` says why."
+        ),
+    ] = "internet"
+
+
 class ToolChoice(Record, frozen=True, kw_only=True):
     """`[tools.<name>]`: what differs for one tool."""
 
@@ -138,7 +160,7 @@ class ToolChoice(Record, frozen=True, kw_only=True):
     ) = None
 
 
-class Tools(Record, frozen=True, kw_only=True):
+class ToolsSection(Record, frozen=True, kw_only=True):
     approval: Annotated[
         Policy,
         Meta(
@@ -154,7 +176,7 @@ class Tools(Record, frozen=True, kw_only=True):
     named: dict[str, ToolChoice] = {}  # noqa: RUF012 - msgspec copies it
 
 
-class Compaction(Record, frozen=True, kw_only=True):
+class CompactionSection(Record, frozen=True, kw_only=True):
     threshold: Annotated[
         int,
         Meta(
@@ -166,17 +188,47 @@ class Compaction(Record, frozen=True, kw_only=True):
     model: Annotated[str, Meta(description="The model that summarises. Empty: the chat's own.")] = ""
 
 
-class Titles(Record, frozen=True, kw_only=True):
+class TitlesSection(Record, frozen=True, kw_only=True):
     model: Annotated[
-        str, Meta(description="The model that writes titles. Empty: no call, the first line is taken.")
+        str,
+        Meta(
+            description="The model that writes titles and summaries: it is called once after the first "
+            "exchange of a chat, for its title, and once after each turn, for the line below it. Empty: no "
+            "call, the first line is taken."
+        ),
+    ] = ""
+    summaries: Annotated[
+        bool,
+        Meta(description="Whether `titles.model` also writes the summaries. Off: one call a chat, no more."),
+    ] = True
+
+
+class ModelsSection(Record, frozen=True, kw_only=True):
+    """The keys beside the tables `[models.<name>]`."""
+
+    default: Annotated[
+        str,
+        Meta(
+            description="The name of the model that is taken when none is named. Empty: what `holdfast model "
+            "default` chose, else `[models.default]`, else the first."
+        ),
     ] = ""
 
 
-class Files(Record, frozen=True, kw_only=True):
+class FilesSection(Record, frozen=True, kw_only=True):
     max_mib: Annotated[int, Meta(ge=1, le=1024, description="The largest file that may be uploaded.")] = 20
+    quota_mib: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_048_576,
+            description="How much the files of one user may take together, those of their agents included; "
+            "0: any amount. What no chat uses any more is deleted after a day.",
+        ),
+    ] = 2048
 
 
-class Workflows(Record, frozen=True, kw_only=True):
+class WorkflowsSection(Record, frozen=True, kw_only=True):
     max_runs: Annotated[int, Meta(ge=1, le=1000, description="Runs that execute at once.")] = 3
     max_concurrency: Annotated[int, Meta(ge=1, le=1000, description="Calls of one run at once.")] = 16
     max_agents: Annotated[int, Meta(ge=1, le=100_000, description="Agents that one run may start.")] = 1000
@@ -192,7 +244,7 @@ class Workflows(Record, frozen=True, kw_only=True):
     ] = 0.0
 
 
-class Budget(Record, frozen=True, kw_only=True):
+class BudgetSection(Record, frozen=True, kw_only=True):
     tokens: Annotated[
         int, Meta(ge=0, le=10**15, description="Tokens that a chat with its sub-agents may use; 0: any.")
     ] = 0
@@ -205,38 +257,47 @@ class Config(Record, frozen=True, kw_only=True):
     """All of it. `providers` and `models` are those of the file and the environment; see `sources` for what
     is merged with them."""
 
-    server: Server = Server()
-    database: Database = Database()
-    bus: Bus = Bus()
-    worker: Worker = Worker()
-    limits: Limits = Limits()
-    workspaces: Workspaces = Workspaces()
-    tools: Tools = Tools()
-    compaction: Compaction = Compaction()
-    titles: Titles = Titles()
-    files: Files = Files()
-    workflows: Workflows = Workflows()
-    budget: Budget = Budget()
+    server: ServerSection = ServerSection()
+    database: DatabaseSection = DatabaseSection()
+    bus: BusSection = BusSection()
+    worker: WorkerSection = WorkerSection()
+    limits: LimitsSection = LimitsSection()
+    workspaces: WorkspacesSection = WorkspacesSection()
+    sandbox: SandboxSection = SandboxSection()
+    tools: ToolsSection = ToolsSection()
+    compaction: CompactionSection = CompactionSection()
+    titles: TitlesSection = TitlesSection()
+    files: FilesSection = FilesSection()
+    workflows: WorkflowsSection = WorkflowsSection()
+    budget: BudgetSection = BudgetSection()
     providers: tuple[ProviderConfig, ...] = ()
     models: tuple[ModelConfig, ...] = ()
+    # `[models] default = "name"`.
+    default_model: str = ""
+    # Names of these that stand in the environment alone, as in "models.fast".
+    only_in_environment: frozenset[str] = frozenset()
     # The file that was read, if there is one.
     file: Path | None = None
+    # Files that secrets are read from (`file:PATH`).
+    key_files: tuple[Path, ...] = ()
 
 
 # The sections that hold keys, by name.
 SECTIONS: dict[str, type[Record]] = {
-    "server": Server,
-    "database": Database,
-    "bus": Bus,
-    "worker": Worker,
-    "limits": Limits,
-    "workspaces": Workspaces,
-    "tools": Tools,
-    "compaction": Compaction,
-    "titles": Titles,
-    "files": Files,
-    "workflows": Workflows,
-    "budget": Budget,
+    "server": ServerSection,
+    "database": DatabaseSection,
+    "bus": BusSection,
+    "worker": WorkerSection,
+    "limits": LimitsSection,
+    "workspaces": WorkspacesSection,
+    "sandbox": SandboxSection,
+    "tools": ToolsSection,
+    "compaction": CompactionSection,
+    "titles": TitlesSection,
+    "files": FilesSection,
+    "workflows": WorkflowsSection,
+    "budget": BudgetSection,
+    "models": ModelsSection,
 }
 # Those with a table per name, `[providers.<name>]`, and what such a table holds.
 NAMED_SECTIONS: dict[str, type[Record]] = {
@@ -260,16 +321,19 @@ MEANINGS: dict[str, str] = {
     "providers.enabled": "Whether its models may be called.",
     "models.provider": "The name of its provider.",
     "models.model": "The model's id at the provider.",
-    "models.context_limit": "Tokens of its context, where the provider does not tell.",
-    "models.max_output": "Tokens of one answer at most.",
+    "models.context_limit": "Tokens of its context. Default: what the provider says, else the price list. Of "
+    "the provider's word and this one the lower counts.",
+    "models.max_output": "Tokens of one answer at most. Fewer are asked for where the model or its context "
+    "has less room.",
     "models.temperature": "From 0 to 2.",
     "models.top_p": "From 0 to 1.",
     "models.top_k": "At least 1.",
     "models.presence_penalty": "From -2 to 2.",
     "models.frequency_penalty": "From -2 to 2.",
-    "models.efforts": "Words that may be chosen as effort.",
-    "models.inputs": "What it takes.",
+    "models.efforts": "Words that may be chosen as effort. Default: what is known about the model.",
+    "models.inputs": "What it takes. Default: what is known about the model, else text.",
     "models.compaction_threshold": "As `compaction.threshold`, for this model.",
+    "models.tools": "Whether it can call tools. One that cannot answers with text alone.",
     "models.provider_options": "Further fields of the request, as the provider names them.",
     "models.enabled": "Whether it may be called.",
 }

@@ -12,8 +12,8 @@ from holdfast.providers.kinds import KINDS
 
 T = TypeVar("T")
 
-# configuration: the file or the environment, changed there and nowhere else.
-Origin = Literal["configuration", "database"]
+# Who defined it, so that people know where to change it. built_in: nobody did, the server added it.
+Origin = Literal["file", "environment", "database", "built_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,20 @@ class Merged:
     models: tuple[ModelConfig, ...] = ()
     provider_origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
     model_origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
+    # The model to take when none is named; empty: nobody chose one.
+    default: str = ""
     # What was left out of the database's and why, a sentence each: a row must not keep the server down.
     left_out: tuple[str, ...] = ()
 
 
 def merged(
-    config: Config, providers: Iterable[ProviderConfig] = (), models: Iterable[ModelConfig] = ()
+    config: Config,
+    providers: Iterable[ProviderConfig] = (),
+    models: Iterable[ModelConfig] = (),
+    default: str = "",
 ) -> Merged:
-    """`providers` and `models` are the database's: see `accounts.stored`. Raises BadConfig for a model of the
-    configuration whose provider is nowhere."""
+    """`providers`, `models` and `default` are the database's: see `accounts.stored`. Raises BadConfig for a
+    model of the configuration whose provider is nowhere."""
     near_providers = {provider.name: provider for provider in config.providers}
     near_models = {model.name: model for model in config.models}
     far_providers: dict[str, ProviderConfig] = {}
@@ -52,17 +57,24 @@ def merged(
             left_out.append(f"The model {model.name} of the database is left out: {fault}")
         elif model.name not in near_models:
             far_models[model.name] = model
+    if default and default not in near_models and default not in far_models and default not in KINDS:
+        left_out.append(f"The default model {default} of the database is left out: there is no such model.")
+        default = ""
     return Merged(
         providers=(*near_providers.values(), *far_providers.values()),
         models=(*near_models.values(), *far_models.values()),
-        provider_origins=_origins(near_providers, far_providers),
-        model_origins=_origins(near_models, far_models),
+        provider_origins=_origins("providers", config, near_providers, far_providers),
+        model_origins=_origins("models", config, near_models, far_models),
+        default=config.default_model or default,
         left_out=tuple(left_out),
     )
 
 
-def _origins(near: Iterable[str], far: Iterable[str]) -> dict[str, Origin]:
-    return {**dict.fromkeys(near, "configuration"), **dict.fromkeys(far, "database")}
+def _origins(section: str, config: Config, near: Iterable[str], far: Iterable[str]) -> dict[str, Origin]:
+    origins: dict[str, Origin] = dict.fromkeys(far, "database")
+    for name in near:
+        origins[name] = "environment" if f"{section}.{name}" in config.only_in_environment else "file"
+    return origins
 
 
 def _fault(check: Callable[[T], None], config: T) -> str | None:

@@ -22,7 +22,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ConfigKey:
     name: str
     type: inspect.Type
     description: str
@@ -31,7 +31,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenValue:
     """A value and where it was found, for whoever must correct it: which key or variable, in what."""
 
     value: object
@@ -51,7 +51,7 @@ class Unfit(Exception):
 
 
 @cache
-def keys_of(section: type[Record]) -> Mapping[str, Key]:
+def keys_of(section: type[Record]) -> Mapping[str, ConfigKey]:
     """The keys of a section. A field that holds tables is none, nor is a table's own name."""
     info = inspect.type_info(section)
     assert isinstance(info, inspect.StructType)
@@ -59,7 +59,7 @@ def keys_of(section: type[Record]) -> Mapping[str, Key]:
     return {key.name: key for key in keys if not isinstance(key.type, inspect.StructType)}
 
 
-def _key(field: inspect.Field) -> Key:
+def _key(field: inspect.Field) -> ConfigKey:
     kind, description = field.type, ""
     if isinstance(kind, inspect.UnionType):
         [kind] = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
@@ -71,7 +71,7 @@ def _key(field: inspect.Field) -> Key:
         kind = kind.value_type
     made = callable(field.default_factory)
     default = None if field.required else field.default_factory() if made else field.default
-    return Key(field.name, kind, description, default, field.required)
+    return ConfigKey(field.name, kind, description, default, field.required)
 
 
 def expected(kind: inspect.Type) -> str:
@@ -111,7 +111,7 @@ def _several(item: inspect.Type) -> str:
             return "texts"
 
 
-def value_of(key: Key, given: Given, environ: Mapping[str, str]) -> object:
+def value_of(key: ConfigKey, given: GivenValue, environ: Mapping[str, str]) -> object:
     """The value as the record holds it. Raises Unfit."""
     value = given.value
     if given.as_text and isinstance(value, str):

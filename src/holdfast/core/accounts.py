@@ -4,12 +4,13 @@ of a token there is only what it may do, of a provider's key only its sealed for
 from datetime import datetime
 from typing import Literal
 
-from holdfast.core.ids import AuditId, NamedAgentId, TokenId, UserId
+from holdfast.core.ids import AuditId, NamedAgentId, TokenId, UserId, WorkspaceId
 from holdfast.core.shapes import Json, Record
 
 Role = Literal["admin", "member"]
 # api: made by a person for a program.  one_time: exchanged once for a session.  session: a browser's.
-TokenKind = Literal["api", "one_time", "session"]
+# local: the server's own, in a file of its data directory, for programs on the same machine.
+TokenKind = Literal["api", "one_time", "session", "local"]
 Scope = Literal["chats:read", "chats:write", "admin"]
 SCOPES: tuple[Scope, ...] = ("chats:read", "chats:write", "admin")
 
@@ -32,6 +33,8 @@ class Token(Record, frozen=True, kw_only=True):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    # Where a session was begun; null for tokens of programs.
+    address: str | None = None
 
 
 class NamedAgent(Record, frozen=True, kw_only=True):
@@ -50,6 +53,10 @@ class NamedAgent(Record, frozen=True, kw_only=True):
     published: bool
     created_at: datetime
     updated_at: datetime
+    # Of an agent that a file of a workspace describes: where it counts, and the content that was trusted.
+    workspace_id: WorkspaceId | None = None
+    path: str | None = None
+    digest: str | None = None
 
 
 class StoredProvider(Record, frozen=True, kw_only=True):

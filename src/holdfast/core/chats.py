@@ -6,8 +6,10 @@ from typing import Literal
 
 from holdfast.core.calls import Action
 from holdfast.core.failures import Failure, Retry
-from holdfast.core.ids import CallId, ChatId, RunId, UserId, WorkspaceId
+from holdfast.core.ids import CallId, ChatId, MessageId, RunId, UserId, WorkspaceId
+from holdfast.core.origins import Origin
 from holdfast.core.shapes import Json, Record
+from holdfast.core.steps import TurnOutcome
 from holdfast.core.usage import Budget, Usage
 
 Status = Literal["idle", "running", "interrupting", "requires_action", "error"]
@@ -37,6 +39,22 @@ class Settings(Record, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     pinned: bool = False
     budget: Budget | None = None
+    # Model calls of one turn at most; None: as many as the server allows.
+    max_steps: int | None = None
+
+
+class Found(Record, frozen=True, kw_only=True):
+    """Where a search found its words: the message, and the line of it."""
+
+    message_id: MessageId
+    line: str
+
+
+class LastTurn(Record, frozen=True, kw_only=True):
+    """How the newest turn that is over ended."""
+
+    outcome: TurnOutcome
+    finished_at: datetime
 
 
 class Chat(Record, frozen=True, kw_only=True):
@@ -55,6 +73,8 @@ class Chat(Record, frozen=True, kw_only=True):
     parent_call_id: CallId | None
     root_id: ChatId
     run_id: RunId | None
+    # The three ids above say the same of sub-agents and of agents of runs.
+    origin: Origin
     workspace_id: WorkspaceId | None
     labels: tuple[str, ...]
     pinned: bool
@@ -68,3 +88,15 @@ class Chat(Record, frozen=True, kw_only=True):
     usage: Usage
     created_at: datetime
     updated_at: datetime
+    # None: no turn is over yet.
+    last_turn: LastTurn | None = None
+    # How many sub-agents it started.
+    children: int = 0
+    # Model calls of one turn at most; None: as many as the server allows.
+    max_steps: int | None = None
+
+
+class ListedChat(Chat, frozen=True, kw_only=True):
+    """A chat of a list; `found` when it is there because of what was said in it."""
+
+    found: Found | None = None

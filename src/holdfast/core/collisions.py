@@ -18,7 +18,7 @@ Lines = tuple[tuple[int, int], ...] | None
 _WORST_FIRST: tuple[Severity, ...] = ("same_lines", "near_lines", "same_file")
 
 
-class Edit(Record, frozen=True, kw_only=True):
+class FileEdit(Record, frozen=True, kw_only=True):
     """`place` is the same for all who mean this file, `path` is how the chat names it."""
 
     id: EditId

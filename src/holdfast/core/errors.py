@@ -9,10 +9,13 @@ HoldfastError
  +-- NotFound                there is no such thing, or it is somebody else's
  +-- Forbidden               the caller may not do this
  +-- WrongState              it would be possible, but not as things are now
+ |    +-- CallOver           the call this is done for does not go on any more, or not here
  |    +-- Contradiction      a workflow script does not take the way that its journal has
- +-- TryAgain                nothing is wrong with the request; the store cannot take it now
+ +-- TryAgain                nothing is wrong with the request; it cannot be done now
  |    +-- StoreFull          no space is left where the database lives
  |    +-- StoreClosed        the store is shutting down
+ |    +-- Shortage           no thread, process, descriptor or memory is left on this machine
+ |         +-- NotBegun      and nothing was done of what was asked for
  +-- CannotStart             one sentence: what is wrong and what to do
  |    +-- BadConfig          a key or variable that is unknown or has an impossible value
  |    |    +-- BadFlag       the same of the command line: wrong usage
@@ -33,7 +36,7 @@ HoldfastError
 
 from typing import ClassVar
 
-from holdfast.core.failures import Failure
+from holdfast.core.failures import Failure, ModelLimits
 
 
 class HoldfastError(Exception):
@@ -82,6 +85,10 @@ class WrongState(HoldfastError):
     code = "wrong_state"
 
 
+class CallOver(WrongState):
+    code = "call_over"
+
+
 class Contradiction(WrongState):
     """The script's text is pinned, so nothing that it was told can have made it."""
 
@@ -103,6 +110,16 @@ class StoreFull(TryAgain):
 
 class StoreClosed(TryAgain):
     code = "store_closed"
+
+
+class Shortage(TryAgain):
+    code = "shortage"
+
+
+class NotBegun(Shortage):
+    """Of something that may not be repeated: it can be, this time."""
+
+    code = "not_begun"
 
 
 class CannotStart(HoldfastError):
@@ -159,10 +176,17 @@ class AttemptFailed(HoldfastError):
 
     code = "attempt_failed"
 
-    def __init__(self, failure: Failure, retry_after_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        failure: Failure,
+        retry_after_seconds: float | None = None,
+        limits: ModelLimits | None = None,
+    ) -> None:
+        """`limits`: what the refusal says about the model, so that the next attempt can follow it."""
         super().__init__(failure.message)
         self.failure = failure
         self.retry_after_seconds = retry_after_seconds
+        self.limits = limits
 
 
 class Unreachable(HoldfastError):

@@ -14,6 +14,16 @@ class Failure(Record, frozen=True, kw_only=True):
     retryable: bool = False
 
 
+class ModelLimits(Record, frozen=True, kw_only=True):
+    """What a failed attempt says about its model. `room` is for an answer to this request alone; the others
+    hold for every request."""
+
+    max_output: int | None = None
+    context_limit: int | None = None
+    room: int | None = None
+    tools: bool = True
+
+
 class Retry(Failure, frozen=True, kw_only=True):
     """A failed attempt that will be tried again at `next_at`."""
 

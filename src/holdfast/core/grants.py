@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
+from holdfast.core.calls import Scope
 from holdfast.core.ids import CallId, ChatId, GrantId, UserId
 from holdfast.core.shapes import Record
 
@@ -22,3 +23,5 @@ class Grant(Record, frozen=True, kw_only=True):
     reason: str
     granted_by: UserId
     granted_at: datetime
+    # `once`: it counts in the turn that asked for it, and no longer. Otherwise it counts for the chat.
+    scope: Scope = "chat"

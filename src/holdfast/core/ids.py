@@ -24,6 +24,7 @@ TokenId = NewType("TokenId", str)
 NamedAgentId = NewType("NamedAgentId", str)
 AuditId = NewType("AuditId", str)
 GrantId = NewType("GrantId", str)
+RuleId = NewType("RuleId", str)
 EditId = NewType("EditId", str)
 # Ours, unique within a chat, short enough for every provider.
 CallId = NewType("CallId", str)
@@ -64,6 +65,13 @@ class RandomIds:
 
     def token(self) -> str:
         return secrets.token_urlsafe(18)
+
+
+def named_uuid7(moment: datetime, name: bytes) -> str:
+    """The id that has this name, a digest, and no other: the same each time."""
+    digits = (min(max(0, to_micros(moment) // 1000), 2**48 - 1) << 80).to_bytes(16, "big").hex()[:12]
+    digits += name[:10].hex()
+    return f"{digits[:8]}-{digits[8:12]}-7{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
 
 
 def _above(text: str, distance: int) -> str:

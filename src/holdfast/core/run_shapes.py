@@ -32,6 +32,8 @@ class RunListed(Record, frozen=True, kw_only=True):
     error: RunError | None
     budget: Budget
     resumed_from: RunId | None
+    # A sentence: why calls of another run are reused, or are not; null: there was none.
+    reuse: str | None
     workspace_id: WorkspaceId | None
     model: str | None
     created_at: datetime
@@ -77,6 +79,8 @@ class LineShown(Record, frozen=True, kw_only=True):
 class RunShown(RunData, frozen=True, kw_only=True):
     """A run with everything that belongs to it."""
 
+    # Its text as it was when the run began, whatever became of the workflow since.
+    script: str
     phases: tuple[RunPhase, ...]
     calls: tuple[CallShown, ...]
     log: tuple[LineShown, ...]
@@ -88,6 +92,7 @@ def run_shown(details: RunDetails) -> RunShown:
     calls = tuple(shown for call in details.calls if (shown := call_shown(call)) is not None)
     return RunShown(
         **asdict(run_data(details.run)),
+        script=details.run.script,
         phases=details.phases,
         calls=calls,
         log=tuple(line_shown(line) for line in details.lines if line.kind != "phase"),
@@ -109,6 +114,7 @@ def run_listed(run: Run) -> RunListed:
         error=run.error,
         budget=run.budget,
         resumed_from=run.resumed_from,
+        reuse=run.reuse,
         workspace_id=run.workspace_id,
         model=run.model,
         created_at=run.created_at,

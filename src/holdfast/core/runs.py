@@ -1,7 +1,7 @@
 """Runs of workflow scripts, as stored and as clients see them: the run, its calls, what it said."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -69,8 +69,25 @@ class PinnedScript(Record, frozen=True, kw_only=True):
     text: str
 
 
+class CallKey(NamedTuple):
+    """What decides the answer of a call, and its number among the calls of the run that are the same in
+    this."""
+
+    hash: str
+    occurrence: int
+
+
+class Ended(Record, frozen=True, kw_only=True):
+    """How a call ended."""
+
+    outcome: CallOutcome
+    value: Json = None
+    error: CallError | None = None
+
+
 class RunCall(Record, frozen=True, kw_only=True):
-    """One call, as the journal has it."""
+    """One call, as the journal has it. Written when it is made, again when it has ended, and when the script
+    is told."""
 
     scope: int
     number: int
@@ -88,6 +105,7 @@ class RunCall(Record, frozen=True, kw_only=True):
     outcome: CallOutcome | None = None
     value: Json = None
     error: CallError | None = None
+    # Its place in the order in which the script heard answers, and what had been spent then.
     delivery: int | None = None
     spent: int | None = None
     usage: Usage | None = None
@@ -95,6 +113,16 @@ class RunCall(Record, frozen=True, kw_only=True):
     script: PinnedScript | None = None
     # Not in the journal but so when it was read: its agent, or one below it, waits for a person.
     asks: bool = False
+
+    @property
+    def key(self) -> CallKey:
+        return CallKey(self.hash, self.occurrence)
+
+    @property
+    def ended(self) -> Ended | None:
+        if self.outcome is None:
+            return None
+        return Ended(outcome=self.outcome, value=self.value, error=self.error)
 
     @property
     def status(self) -> CallStatus:
@@ -139,6 +167,11 @@ class Run(Record, frozen=True, kw_only=True):
     args: Json | msgspec.UnsetType = msgspec.UNSET
     script: str
     result: Json = None
+    # Why calls of another run are reused, or are not.
+    reuse: str | None = None
+    # What the workspace was like when the run was asked for, and when it ended.
+    workspace_state: str | None = None
+    final_state: str | None = None
 
 
 class RunDetails(Record, frozen=True, kw_only=True):

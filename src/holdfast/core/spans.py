@@ -29,6 +29,8 @@ class Span(Record, frozen=True, kw_only=True):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     duration_ms: int | None = None
+    # Nobody saw it from its beginning to its end, or the clocks of those who did contradict each other.
+    estimated: bool = False
     usage: Usage | None = None
     cache: Json = None
     outcome: str | None = None

@@ -2,30 +2,32 @@
 for the chat they belong to. A chat is told of at most a few times a second, whatever happens in it."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-import structlog
+from typing_extensions import override
 
 from holdfast.bus.backlog import BASE_WEIGHT
-from holdfast.bus.interface import Bus
+from holdfast.bus.interface import Bus, Listener
 from holdfast.core.chats import Chat
 from holdfast.core.clock import to_micros
-from holdfast.core.errors import Bug, StoreClosed, TryAgain
+from holdfast.core.errors import StoreClosed, TryAgain
 from holdfast.core.events import BusEvent, Hint, Reread
+from holdfast.core.feed_events import EventName, RemovedData
 from holdfast.core.ids import CallId, ChatId, UserId
-from holdfast.core.shapes import Record
-from holdfast.feed.cursor import Position, decode_list, encode_list
-from holdfast.feed.frames import EventName, Frame, data_of
-from holdfast.feed.limits import Limits
-from holdfast.feed.log import Log
+from holdfast.feed.cursor import decode_list, encode_list
+from holdfast.feed.frames import Frame, data_of
+from holdfast.feed.limits import FeedLimits
+from holdfast.feed.log import FrameLog
+from holdfast.feed.source import FeedSource
 from holdfast.feed.watch import NOTHING
-from holdfast.feed.watcher import Ending, Watcher
-from holdfast.store import listed
+from holdfast.feed.watcher import Watcher
+from holdfast.store import chat_list_reads
+from holdfast.store.chat_list_reads import ListedTurn, ListPosition
 from holdfast.store.chats import chats as chats_query
 from holdfast.store.interface import Store
-from holdfast.store.listed import LastTurn, Place
-
-logger = structlog.get_logger(__name__)
+from holdfast.store.query import Query, joined
 
 # Chats that are told of to who comes back; one that missed more reads the list.
 MOST_MISSED = 200
@@ -35,19 +37,15 @@ MOST_SEEN = 2000
 NO_CHAT = ChatId("")
 
 
-class RemovedData(Record, frozen=True, kw_only=True):
-    id: ChatId
-
-
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LastTold:
     """What was told of a chat last."""
 
     active_at: int
     asked: frozenset[CallId]
 
 
-def needs_person(chat: Chat, turn: LastTurn, seen: Seen | None, opened: int) -> bool:
+def needs_person(chat: Chat, turn: ListedTurn, seen: LastTold | None, opened: int) -> bool:
     """Somebody is asked for something new, or a turn came to its end by itself. Who interrupts knows."""
     if _asked(chat) - (seen.asked if seen else frozenset()):
         return True
@@ -59,82 +57,76 @@ def _asked(chat: Chat) -> frozenset[CallId]:
     return frozenset(call.call_id for call in chat.action.calls) if chat.action else frozenset()
 
 
-class ChatList:
-    def __init__(self, owner_id: UserId, store: Store, bus: Bus, limits: Limits) -> None:
-        self.owner_id = owner_id
-        self.log = Log(limits)
-        self.watchers: set[Watcher] = set()
-        self.closed = False
+class ChatList(FeedSource[UserId]):
+    def __init__(self, owner_id: UserId, store: Store, bus: Bus, limits: FeedLimits) -> None:
+        super().__init__(owner_id, store, bus, limits)
+        self.log = FrameLog(limits)
         # Every activity until here was told, or was before anybody watched.
-        self.place: Place | None = None
-        self._opened = Place()
-        self._store = store
-        self._listener = bus.listen(owner_id=owner_id)
-        self._gather_seconds = limits.gather_seconds
-        self._door: dict[Watcher, Place | None] = {}
-        self._seen: dict[ChatId, Seen] = {}
+        self.place: ListPosition | None = None
+        self._opened = ListPosition()
+        self._door: dict[Watcher, ListPosition | None] = {}
+        self._seen: dict[ChatId, LastTold] = {}
         # Chats that moved or went, and are not told of yet; and whether there may be others.
         self._moved: dict[ChatId, None] = {}
         self._removed: dict[ChatId, None] = {}
         self._missed_some = False
 
+    @override
+    def listen(self, bus: Bus) -> Listener:
+        return bus.listen(owner_id=self.key)
+
     # --- watchers ---
 
     def enter(self, watcher: Watcher, cursor: str | None) -> None:
-        found = decode_list(self.owner_id, cursor) if cursor is not None else None
+        found = decode_list(self.key, cursor) if cursor is not None else None
         self.watchers.add(watcher)
-        self._door[watcher] = None if found is None else Place(found[0], ChatId(found[1]))
+        self._door[watcher] = None if found is None else ListPosition(found[0], ChatId(found[1]))
 
+    @override
     def leave(self, watcher: Watcher) -> None:
-        self.watchers.discard(watcher)
+        super().leave(watcher)
         self._door.pop(watcher, None)
         self.log.leave(watcher)
 
+    @override
     async def catch_up(self, watcher: Watcher) -> None:
         self._poke()
         await watcher.sleep()
 
-    def go_back(self, watcher: Watcher, position: Position) -> None:
-        raise Bug("a list has no history to go back in")
-
-    def end(self, ending: Ending) -> None:
-        self.closed = True
-        for watcher in list(self.watchers):
-            watcher.end(ending)
-        self._listener.close()
-
     # --- what is heard ---
 
-    async def run(self) -> None:
-        try:
-            async with self._listener:
-                while (event := await self._listener.get()) is not None:
-                    await self._hear(event)
-            self.end("closing")
-        except StoreClosed:
-            self.end("closing")
-        except Exception:
-            logger.exception("feed of a chat list failed")
-            self.end("failed")
+    @classmethod
+    @override
+    def poll(cls, sources: Sequence["ChatList"]) -> Query[Callable[[], None]] | None:
+        # Those that have a place now; others may have one when the answer is there.
+        placed = [(one, one.place) for one in sources if one.place]
 
-    def look(self, active: tuple[Place, ...]) -> None:
-        """A poll found these to be active since `place`: there was no hint of it."""
+        def look(*active: tuple[ListPosition, ...]) -> None:
+            for (one, _), places in zip(placed, active, strict=True):
+                one._look(places)
+
+        asked = [chat_list_reads.active_since(one.key, place, limit=1) for one, place in placed]
+        return joined(*asked, read=lambda *active: partial(look, *active)) if asked else None
+
+    def _look(self, active: tuple[ListPosition, ...]) -> None:
+        """These were active since `place`: there was no hint of it."""
         if active:
             self._missed_some = True
             self._poke()
 
     def _poke(self) -> None:
-        hint = Hint(chat_id=NO_CHAT, owner_id=self.owner_id, version=0, history_version=0, status="idle")
+        hint = Hint(chat_id=NO_CHAT, owner_id=self.key, version=0, history_version=0, status="idle")
         self._listener.put(hint, BASE_WEIGHT)
 
-    async def _hear(self, event: BusEvent | None) -> None:
+    @override
+    async def hear(self, event: BusEvent) -> None:
         self._note(event)
         try:
             await self._open_door()
             if self._moved or self._removed:
-                await asyncio.sleep(self._gather_seconds)
-            while (event := self._listener.get_nowait()) is not None:
-                self._note(event)
+                await asyncio.sleep(self._limits.gather_seconds)
+            while (more := self._listener.get_nowait()) is not None:
+                self._note(more)
             # One of these may have been the knock of somebody who came meanwhile.
             await self._open_door()
             await self._tell()
@@ -143,7 +135,7 @@ class ChatList:
         except TryAgain as error:
             asyncio.get_running_loop().call_later(error.after_seconds, self._poke)
 
-    def _note(self, event: BusEvent | None) -> None:
+    def _note(self, event: BusEvent) -> None:
         match event:
             case Hint(chat_id=chat_id, status=None):
                 self._moved.pop(chat_id, None)
@@ -160,26 +152,28 @@ class ChatList:
     async def _open_door(self) -> None:
         """Lets in who waits: what is told from here on, it is told too."""
         if self.place is None:
-            newest = await self._store.read(listed.active_since(self.owner_id, Place(), limit=1))
-            self.place = self._opened = newest[0] if newest else Place()
+            newest = await self._store.read(chat_list_reads.active_since(self.key, ListPosition(), limit=1))
+            self.place = self._opened = newest[0] if newest else ListPosition()
         for watcher, place in list(self._door.items()):
             missed = await self._missed(place) if place is not None else []
             if watcher not in self._door:
                 continue
             del self._door[watcher]
-            end = max(self.place, place or Place())
+            end = max(self.place, place or ListPosition())
             watcher.give([*missed, Frame("caught_up", self._id(end), data_of(NOTHING))])
-            watcher.enter_log()
+            watcher.enter_log(self.log)
 
-    async def _missed(self, place: Place) -> list[Frame]:
-        active = await self._store.read(listed.active_since(self.owner_id, place, limit=MOST_MISSED))
+    async def _missed(self, place: ListPosition) -> list[Frame]:
+        active = await self._store.read(chat_list_reads.active_since(self.key, place, limit=MOST_MISSED))
         found = await self._store.read(chats_query(tuple(one.chat_id for one in reversed(active))))
         places = {one.chat_id: one for one in active}
         return [Frame("changed", self._id(places[chat.id]), data_of(chat)) for chat in found]
 
     async def _tell(self) -> None:
         if self._missed_some and self.place is not None:
-            active = await self._store.read(listed.active_since(self.owner_id, self.place, limit=MOST_MISSED))
+            active = await self._store.read(
+                chat_list_reads.active_since(self.key, self.place, limit=MOST_MISSED)
+            )
             self._moved.update(dict.fromkeys(one.chat_id for one in reversed(active)))
             self._missed_some = False
         while self._moved:
@@ -190,27 +184,27 @@ class ChatList:
         removed, self._removed = self._removed, {}
         self.log.append(
             [
-                Frame("removed", self._id(self.place or Place()), data_of(RemovedData(id=chat_id)))
+                Frame("removed", self._id(self.place or ListPosition()), data_of(RemovedData(id=chat_id)))
                 for chat_id in removed
             ]
         )
 
-    async def _read(self, moved: tuple[ChatId, ...]) -> tuple[tuple[Chat, ...], dict[ChatId, LastTurn]]:
-        ids = tuple(await self._store.read(listed.roots(moved)))
-        return await self._store.read(chats_query(ids), listed.last_turns(ids))
+    async def _read(self, moved: tuple[ChatId, ...]) -> tuple[tuple[Chat, ...], dict[ChatId, ListedTurn]]:
+        ids = tuple(await self._store.read(chat_list_reads.roots(moved)))
+        return await self._store.read(chats_query(ids), chat_list_reads.last_turns(ids))
 
-    def _append(self, chats: tuple[Chat, ...], turns: dict[ChatId, LastTurn]) -> None:
+    def _append(self, chats: tuple[Chat, ...], turns: dict[ChatId, ListedTurn]) -> None:
         frames: list[Frame] = []
         listed_ones = [chat for chat in chats if chat.run_id is None]
         for chat in sorted(listed_ones, key=lambda chat: turns[chat.id].active_at):
             turn = turns[chat.id]
-            self.place = max(self.place or Place(), Place(turn.active_at, chat.id))
+            self.place = max(self.place or ListPosition(), ListPosition(turn.active_at, chat.id))
             data = data_of(chat)
             frames += [Frame(name, self._id(self.place), data) for name in self._events(chat, turn)]
             self._remember(chat, turn)
         self.log.append(frames)
 
-    def _events(self, chat: Chat, turn: LastTurn) -> list[EventName]:
+    def _events(self, chat: Chat, turn: ListedTurn) -> list[EventName]:
         seen = self._seen.get(chat.id)
         is_new = seen is None and to_micros(chat.created_at) > self._opened.active_at
         events: list[EventName] = ["created" if is_new else "changed"]
@@ -218,11 +212,11 @@ class ChatList:
             events.append("needs_you")
         return events
 
-    def _remember(self, chat: Chat, turn: LastTurn) -> None:
+    def _remember(self, chat: Chat, turn: ListedTurn) -> None:
         self._seen.pop(chat.id, None)
-        self._seen[chat.id] = Seen(turn.active_at, _asked(chat))
+        self._seen[chat.id] = LastTold(turn.active_at, _asked(chat))
         if len(self._seen) > MOST_SEEN:
             del self._seen[next(iter(self._seen))]
 
-    def _id(self, place: Place) -> str:
-        return encode_list(self.owner_id, place.active_at, place.chat_id)
+    def _id(self, place: ListPosition) -> str:
+        return encode_list(self.key, place.active_at, place.chat_id)

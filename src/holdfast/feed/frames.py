@@ -2,66 +2,23 @@
 cut to fit says so (`truncated`); REST has the whole."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, TypeVar, cast
+from typing import TypeVar, cast
 
-import msgspec
 from msgspec.structs import replace
 
-from holdfast.core.messages import Role
+from holdfast.core.feed_events import EventName, PartData
 from holdfast.core.parts import LivePart, Reasoning, Text, ToolCallDelta
-from holdfast.core.shapes import Record, encode
+from holdfast.core.shapes import encode
 from holdfast.feed.cursor import Position
-from holdfast.feed.cutting import cut_to_fit
+from holdfast.feed.truncation import cut_to_fit
 
 T = TypeVar("T")
-
-EventName = Literal[
-    "chat",
-    "message",
-    "part",
-    "queue",
-    "status",
-    "retry",
-    "failed",
-    "action_required",
-    "preview_reset",
-    "history_reset",
-    "span",
-    "usage",
-    "collision",
-    "caught_up",
-    "closing",
-    "created",
-    "changed",
-    "removed",
-    "needs_you",
-    "run",
-    "phase",
-    "log",
-    "call",
-    "budget",
-]
 
 FRAME_BYTES = 1024 * 1024
 # Without the event's name, its id, and what separates them.
 DATA_BYTES = FRAME_BYTES - 512
 # Text that is joined into one part: a sixth of a frame, for escaped it may take six times as much.
 JOINED_CHARACTERS = 128 * 1024
-
-
-class PartData(Record, frozen=True, kw_only=True):
-    """One live part, or the parts `first` to `n` joined."""
-
-    history_version: int
-    attempt: int
-    n: int
-    first: int | msgspec.UnsetType = msgspec.UNSET
-    role: Role
-    part: LivePart
-
-    @property
-    def begin(self) -> int:
-        return self.n if self.first is msgspec.UNSET else self.first
 
 
 class Frame:

@@ -27,11 +27,11 @@ from holdfast.core.errors import HoldfastError, StoreClosed
 from holdfast.core.ids import ChatId, RunId, UserId
 from holdfast.feed.chat_list import ChatList
 from holdfast.feed.cursor import START, Position, decode
-from holdfast.feed.limits import LIMITS, Limits
+from holdfast.feed.limits import LIMITS, FeedLimits
 from holdfast.feed.room import ALWAYS, Room
 from holdfast.feed.run_room import RunRoom
+from holdfast.feed.source import FeedSource
 from holdfast.feed.watcher import Watcher
-from holdfast.store import listed, watched, watched_runs
 from holdfast.store.interface import Store
 from holdfast.store.query import joined
 
@@ -42,22 +42,19 @@ CLOSE_SECONDS = 2.0
 # A place in no history.
 NOWHERE = Position(version=ALWAYS)
 
-AnyRoom = Room | ChatList | RunRoom
-K = TypeVar("K")
-R = TypeVar("R", bound=AnyRoom)
+F = TypeVar("F", bound=FeedSource[Any])
 
 
 class Hub:
-    def __init__(self, store: Store, bus: Bus, limits: Limits = LIMITS) -> None:
+    def __init__(self, store: Store, bus: Bus, limits: FeedLimits = LIMITS) -> None:
         self._store = store
         self._bus = bus
         self._limits = limits
-        self._rooms: dict[ChatId, Room] = {}
-        self._lists: dict[UserId, ChatList] = {}
-        self._runs: dict[RunId, RunRoom] = {}
+        # By kind, then by what is watched.
+        self._sources: dict[type[FeedSource[Any]], dict[str, FeedSource[Any]]] = {}
         self._watchers: set[Watcher] = set()
-        # Rooms that nobody was in when they were looked at last.
-        self._empty: set[AnyRoom] = set()
+        # Those that nobody watched when they were looked at last.
+        self._empty: set[FeedSource[Any]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._polling = False
         self._left = asyncio.Event()
@@ -79,11 +76,15 @@ class Hub:
     ) -> AsyncGenerator[Watcher]:
         """`tail`: without a cursor, begin with the newest so many messages instead of all. `spans`: False for
         who may read the chat and not its trace."""
-        room = self._room(chat_id)
-        watcher = Watcher(room, about=chat_id, label=label, spans=spans, limits=self._limits)
         position = START if cursor is None else decode(chat_id, cursor) or NOWHERE
-        room.enter(watcher, position, tail=tail if cursor is None else None)
-        async with self._kept(watcher):
+        beginning = tail if cursor is None else None
+        async with self.watch_source(
+            Room,
+            chat_id,
+            lambda room, watcher: room.enter(watcher, position, tail=beginning),
+            spans=spans,
+            label=label,
+        ) as watcher:
             yield watcher
 
     @asynccontextmanager
@@ -92,10 +93,9 @@ class Hub:
     ) -> AsyncGenerator[Watcher]:
         """Begins with the chats that were active since the cursor; without one, with nothing: the list is
         read elsewhere."""
-        chats = self._list(owner_id)
-        watcher = Watcher(chats, about=owner_id, label=label, limits=self._limits)
-        chats.enter(watcher, cursor)
-        async with self._kept(watcher):
+        async with self.watch_source(
+            ChatList, owner_id, lambda chats, watcher: chats.enter(watcher, cursor), label=label
+        ) as watcher:
             yield watcher
 
     @asynccontextmanager
@@ -103,14 +103,25 @@ class Hub:
         self, run_id: RunId, *, cursor: str | None = None, label: object = None
     ) -> AsyncGenerator[Watcher]:
         """Ends by itself when everything was told of a run that is over."""
-        room = self._run(run_id)
-        watcher = Watcher(room, about=run_id, label=label, limits=self._limits)
-        room.enter(watcher, cursor)
-        async with self._kept(watcher):
+        async with self.watch_source(
+            RunRoom, run_id, lambda room, watcher: room.enter(watcher, cursor), label=label
+        ) as watcher:
             yield watcher
 
     @asynccontextmanager
-    async def _kept(self, watcher: Watcher) -> AsyncGenerator[None]:
+    async def watch_source(
+        self,
+        kind: type[F],
+        key: str,
+        enter: Callable[[F, Watcher], None],
+        *,
+        spans: bool = True,
+        label: object = None,
+    ) -> AsyncGenerator[Watcher]:
+        """Watches a feed of any kind. `enter` tells the source of its new watcher, and where that stands."""
+        source = self._source(kind, key)
+        watcher = Watcher(source, about=key, label=label, spans=spans, limits=self._limits)
+        enter(source, watcher)
         self._watchers.add(watcher)
         if self._closed:
             watcher.end("closing")
@@ -118,7 +129,7 @@ class Hub:
             self._polling = True
             self._start(self._poll())
         try:
-            yield
+            yield watcher
         finally:
             watcher.source.leave(watcher)
             self._watchers.discard(watcher)
@@ -134,8 +145,8 @@ class Hub:
     async def close(self) -> None:
         """Everybody is told. Returns when those who read have gone, and leaves no task."""
         self._closed = True
-        for room in (*self._rooms.values(), *self._lists.values(), *self._runs.values()):
-            room.end("closing")
+        for source in self._all():
+            source.end("closing")
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 while self._watchers:
@@ -148,31 +159,19 @@ class Hub:
         if tasks:
             await asyncio.wait(tasks)
 
-    # --- rooms ---
+    # --- sources ---
 
-    def _room(self, chat_id: ChatId) -> Room:
-        room = self._rooms.get(chat_id)
-        if room is None or room.closed:
-            room = Room(chat_id, self._store, self._bus, self._limits)
-            self._rooms[chat_id] = room
-            self._start(room.run())
-        return room
+    def _source(self, kind: type[F], key: str) -> F:
+        known = self._sources.setdefault(kind, {})
+        source = known.get(key)
+        if source is None or source.closed:
+            source = known[key] = kind(key, self._store, self._bus, self._limits)
+            self._start(source.run())
+        assert isinstance(source, kind)
+        return source
 
-    def _list(self, owner_id: UserId) -> ChatList:
-        chats = self._lists.get(owner_id)
-        if chats is None or chats.closed:
-            chats = ChatList(owner_id, self._store, self._bus, self._limits)
-            self._lists[owner_id] = chats
-            self._start(chats.run())
-        return chats
-
-    def _run(self, run_id: RunId) -> RunRoom:
-        room = self._runs.get(run_id)
-        if room is None or room.closed:
-            room = RunRoom(run_id, self._store, self._bus, self._limits)
-            self._runs[run_id] = room
-            self._start(room.run())
-        return room
+    def _all(self) -> list[FeedSource[Any]]:
+        return [source for known in self._sources.values() for source in known.values()]
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -188,7 +187,7 @@ class Hub:
             for watcher in list(self._watchers):
                 watcher.look()
             self._close_empty()
-            if not (self._rooms or self._lists or self._runs):
+            if not self._all():
                 self._polling = False
                 return
             try:
@@ -199,41 +198,25 @@ class Hub:
                 logger.warning("watched chats not looked at", reason=error.text, code=error.code)
 
     async def _look(self) -> None:
-        rooms, runs = dict(self._rooms), dict(self._runs)
-        # Those that have a place now; others may have one when the answer is there.
-        lists = [(one, one.place) for one in self._lists.values() if one.place]
-        read = joined(
-            watched.heads(tuple(rooms)),
-            watched_runs.versions(tuple(runs)),
-            *(listed.active_since(one.owner_id, place, limit=1) for one, place in lists),
-            read=lambda *found: found,
-        )
-        heads, versions, *active = await self._store.read(read)
-        for chat_id, room in rooms.items():
-            room.look(heads.get(chat_id))
-        for run_id, room in runs.items():
-            room.look(versions.get(run_id))
-        for (one, _), places in zip(lists, active, strict=True):
-            one.look(places)
+        asked = [kind.poll(tuple(known.values())) for kind, known in self._sources.items() if known]
+        polls = [poll for poll in asked if poll is not None]
+        for found in await self._store.read(joined(*polls, read=lambda *found: found)):
+            found()
 
     def _close_empty(self) -> None:
-        """A room outlives its last watcher for a moment: clients that reconnect find it warm."""
-        self._close_left(self._rooms)
-        self._close_left(self._lists)
-        self._close_left(self._runs)
+        """A feed outlives its last watcher for a moment: clients that reconnect find it warm."""
+        for known in self._sources.values():
+            for key, source in list(known.items()):
+                if self._is_left(source):
+                    del known[key]
 
-    def _close_left(self, rooms: dict[K, R]) -> None:
-        for key, room in list(rooms.items()):
-            if self._is_left(room):
-                del rooms[key]
-
-    def _is_left(self, room: AnyRoom) -> bool:
-        if room.watchers:
-            self._empty.discard(room)
+    def _is_left(self, source: FeedSource[Any]) -> bool:
+        if source.watchers:
+            self._empty.discard(source)
             return False
-        if not room.closed and room not in self._empty:
-            self._empty.add(room)
+        if not source.closed and source not in self._empty:
+            self._empty.add(source)
             return False
-        self._empty.discard(room)
-        room.end("closing")
+        self._empty.discard(source)
+        source.end("closing")
         return True

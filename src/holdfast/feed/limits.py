@@ -16,7 +16,7 @@ class PageSize:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FeedLimits:
     # What no hint told of is found after so long.
     poll_seconds: float = 2.0
     # Live parts that are missing are asked for so often.
@@ -39,4 +39,4 @@ class Limits:
     send_seconds: float = 30.0
 
 
-LIMITS = Limits()
+LIMITS = FeedLimits()

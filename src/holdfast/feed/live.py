@@ -8,12 +8,13 @@ from dataclasses import replace
 import msgspec
 
 from holdfast.core.events import BusEvent, Episode, LiveParts, LiveStep, Repeat, Skipped
+from holdfast.core.feed_events import PartData
 from holdfast.core.ids import ChatId
 from holdfast.core.parts import LivePart
 from holdfast.core.usage import Usage
 from holdfast.feed.cursor import Position, Stem
-from holdfast.feed.frames import Frame, PartData, data_of, join_parts, part_frame
-from holdfast.feed.limits import Limits
+from holdfast.feed.frames import Frame, data_of, join_parts, part_frame
+from holdfast.feed.limits import FeedLimits
 from holdfast.feed.preview import Preview
 from holdfast.feed.watch import NOTHING
 from holdfast.telemetry.spans import under_way
@@ -25,7 +26,7 @@ class Live:
         chat_id: ChatId,
         publish: Callable[[BusEvent], None],
         give_up: Callable[[], None],
-        limits: Limits,
+        limits: FeedLimits,
     ) -> None:
         """`give_up` is called when what is missing will not come."""
         self.preview = Preview(limits.kept_bytes)

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from holdfast.feed.frames import Batch, Frame, join_frames
-from holdfast.feed.limits import LIMITS, Limits
+from holdfast.feed.limits import LIMITS, FeedLimits
 
 
-class Reader(Protocol):
+class LogReader(Protocol):
     # The number of the next frame to read.
     at: int
     spans: bool
@@ -20,8 +20,8 @@ class Reader(Protocol):
         ...
 
 
-class Log:
-    def __init__(self, limits: Limits = LIMITS) -> None:
+class FrameLog:
+    def __init__(self, limits: FeedLimits = LIMITS) -> None:
         self._limits = limits
         self._frames: list[Frame] = []
         # Bytes of all frames ever, up to each of those kept and before the first of them.
@@ -29,8 +29,8 @@ class Log:
         self._before = 0
         # The number of the first frame that is kept.
         self._base = 0
-        self._readers: set[Reader] = set()
-        self._idle: set[Reader] = set()
+        self._readers: set[LogReader] = set()
+        self._idle: set[LogReader] = set()
         # The readers are looked at again when so many bytes were written.
         self._look_at = limits.batch_bytes
         self._newest: tuple[int, bool, Batch] | None = None
@@ -40,7 +40,7 @@ class Log:
         return self._base + len(self._frames)
 
     @property
-    def readers(self) -> set[Reader]:
+    def readers(self) -> set[LogReader]:
         return self._readers
 
     @property
@@ -52,12 +52,12 @@ class Log:
     def _written(self) -> int:
         return self._ends[-1] if self._ends else self._before
 
-    def enter(self, reader: Reader) -> None:
+    def enter(self, reader: LogReader) -> None:
         """From the next frame on."""
         reader.at = self.end
         self._readers.add(reader)
 
-    def leave(self, reader: Reader) -> None:
+    def leave(self, reader: LogReader) -> None:
         self._readers.discard(reader)
         self._idle.discard(reader)
         self._forget_read()
@@ -78,7 +78,7 @@ class Log:
         for reader in idle:
             reader.wake()
 
-    def take(self, reader: Reader) -> Batch | None:
+    def take(self, reader: LogReader) -> Batch | None:
         """What the reader reads next; None: nothing yet, it is woken when there is."""
         start = reader.at - self._base
         if start >= len(self._frames):
@@ -95,7 +95,7 @@ class Log:
             return self._take_joined(reader, start)
         return self._take_some(reader, start, before)
 
-    def _take_some(self, reader: Reader, start: int, before: int) -> Batch:
+    def _take_some(self, reader: LogReader, start: int, before: int) -> Batch:
         stop = start + 1
         ends = self._ends
         while (
@@ -110,7 +110,7 @@ class Log:
         reader.at = self._base + stop
         return batch
 
-    def _take_joined(self, reader: Reader, start: int) -> Batch:
+    def _take_joined(self, reader: LogReader, start: int) -> Batch:
         """Of all that waits, as much as makes one batch when it is joined."""
         stop = start
         size = 0
@@ -149,12 +149,12 @@ class Log:
             del self._frames[:read], self._ends[:read]
             self._base += read
 
-    def _read_by(self, reader: Reader) -> int:
+    def _read_by(self, reader: LogReader) -> int:
         at = reader.at - self._base
         return self._ends[at - 1] if at else self._before
 
 
-def _batch(frames: list[Frame], reader: Reader, *, join: bool = False) -> Batch:
+def _batch(frames: list[Frame], reader: LogReader, *, join: bool = False) -> Batch:
     leave = frames[-1].leave
     if not reader.spans:
         frames = [frame for frame in frames if frame.event != "span"]

@@ -3,12 +3,13 @@ comes first, so nothing that is committed after a reading can be missed; what is
 alone, and live parts are shown only for the episode that the last reading found."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-import structlog
+from typing_extensions import override
 
 from holdfast.bus.backlog import BASE_WEIGHT
-from holdfast.bus.interface import Bus
+from holdfast.bus.interface import Bus, Listener
 from holdfast.core.errors import StoreClosed, TryAgain
 from holdfast.core.events import (
     BusEvent,
@@ -22,40 +23,41 @@ from holdfast.core.events import (
     RunHint,
     Skipped,
 )
+from holdfast.core.feed_events import ClosingReason
 from holdfast.core.ids import ChatId, UserId
+from holdfast.feed.chat_reads import event_frames, reading, state_frames
 from holdfast.feed.cursor import Position
-from holdfast.feed.door import Door, Outside
 from holdfast.feed.frames import Frame
-from holdfast.feed.limits import Limits
+from holdfast.feed.limits import FeedLimits
 from holdfast.feed.live import Live
-from holdfast.feed.log import Log
-from holdfast.feed.reading import event_frames, reading, state_frames
-from holdfast.feed.watch import State, is_newer, place_of, tell
-from holdfast.feed.watcher import Ending, Watcher
+from holdfast.feed.log import FrameLog
+from holdfast.feed.new_watchers import NewWatchers, Outside
+from holdfast.feed.source import FeedSource
+from holdfast.feed.watch import ChatState, is_newer, place_of, tell
+from holdfast.feed.watcher import Watcher
+from holdfast.store import feed_reads
+from holdfast.store.feed_reads import ChatHead, MissedPage
 from holdfast.store.interface import Store
-from holdfast.store.watched import Head, Page
-
-logger = structlog.get_logger(__name__)
+from holdfast.store.query import Query, joined
 
 # The version of a hint that says: read, whatever is known.
 ALWAYS = 2**62
 
 
-class Room:
-    def __init__(self, chat_id: ChatId, store: Store, bus: Bus, limits: Limits) -> None:
-        self.chat_id = chat_id
-        self.log = Log(limits)
-        self.watchers: set[Watcher] = set()
-        self.closed = False
-        self._store = store
-        self._limits = limits
-        self._listener = bus.listen(chat_id=chat_id)
+class Room(FeedSource[ChatId]):
+    def __init__(self, chat_id: ChatId, store: Store, bus: Bus, limits: FeedLimits) -> None:
+        super().__init__(chat_id, store, bus, limits)
+        self.log = FrameLog(limits)
         self._live = Live(chat_id, bus.publish, self._lose_preview, limits)
-        self._door = Door(chat_id, store, self._live, limits, self._poke)
-        self._state: State | None = None
+        self._door = NewWatchers(chat_id, store, self._live, self.log, limits, self._poke)
+        self._state: ChatState | None = None
         self._position = Position()
         # An episode that parts came for although no reading finds it.
         self._unknown: Episode | None = None
+
+    @override
+    def listen(self, bus: Bus) -> Listener:
+        return bus.listen(chat_id=self.key)
 
     # --- watchers ---
 
@@ -63,63 +65,57 @@ class Room:
         self.watchers.add(watcher)
         self._door.enter(watcher, Outside(position, tail))
 
+    @override
     def leave(self, watcher: Watcher) -> None:
-        self.watchers.discard(watcher)
+        super().leave(watcher)
         self._door.leave(watcher)
         self.log.leave(watcher)
 
-    def go_back(self, watcher: Watcher, position: Position) -> None:
-        self._door.enter(watcher, Outside(position, greeted=True))
-
+    @override
     async def catch_up(self, watcher: Watcher) -> None:
         await self._door.catch_up(watcher, self._state)
 
-    def end(self, ending: Ending) -> None:
-        self.closed = True
-        for watcher in list(self.watchers):
-            watcher.end(ending)
-        self._listener.close()
+    @override
+    def end(self, ending: ClosingReason) -> None:
+        super().end(ending)
         self._live.close()
 
     # --- what is heard ---
 
-    async def run(self) -> None:
-        """Until the room is closed, or the chat is gone."""
-        try:
-            async with self._listener:
-                while (event := await self._listener.get()) is not None:
-                    await self._hear_all(event)
-            self.end("closing")
-        except StoreClosed:
-            self.end("closing")
-        except Exception:
-            logger.exception("feed failed", chat_id=self.chat_id)
-            self.end("failed")
-
     def _poke(self) -> None:
         """Reads the database, whatever was heard."""
-        hint = Hint(
-            chat_id=self.chat_id, owner_id=UserId(""), version=ALWAYS, history_version=0, status="idle"
-        )
+        hint = Hint(chat_id=self.key, owner_id=UserId(""), version=ALWAYS, history_version=0, status="idle")
         self._listener.put(hint, BASE_WEIGHT)
 
-    def look(self, head: Head | None) -> None:
-        """What a poll found: if it is not what was read last, there was no hint of it."""
+    @classmethod
+    @override
+    def poll(cls, sources: Sequence["Room"]) -> Query[Callable[[], None]]:
+        def look(heads: Mapping[ChatId, ChatHead]) -> None:
+            for room in sources:
+                room._look(heads.get(room.key))
+
+        ids = tuple(room.key for room in sources)
+        return joined(feed_reads.heads(ids), read=lambda heads: partial(look, heads))
+
+    def _look(self, head: ChatHead | None) -> None:
+        """If a poll found what was not read last, there was no hint of it."""
         known = self._state.head if self._state else None
         if known is not None and (head is None or head.version > known.version or head.marks != known.marks):
             self._poke()
 
-    async def _hear_all(self, event: BusEvent | None) -> None:
-        """Everything that waits already: its frames are appended, and the watchers woken, once."""
+    @override
+    async def hear(self, event: BusEvent) -> None:
+        """With everything that waits already: its frames are appended, and the watchers woken, once."""
         frames: list[Frame] = []
-        while event is not None:
-            if isinstance(event, LiveParts) and event.episode == self._live.preview.episode:
-                frames += self._live.take(event)
+        heard: BusEvent | None = event
+        while heard is not None:
+            if isinstance(heard, LiveParts) and heard.episode == self._live.preview.episode:
+                frames += self._live.take(heard)
             else:
                 self._append(frames)
                 frames = []
-                await self._hear(event)
-            event = self._listener.get_nowait()
+                await self._hear(heard)
+            heard = self._listener.get_nowait()
         self._append(frames)
 
     async def _hear(self, event: BusEvent) -> None:
@@ -178,7 +174,7 @@ class Room:
             if self.log.readers:
                 positions.append(self._position)
             try:
-                found = await self._store.read(reading(self.chat_id, positions, self._limits.door_page))
+                found = await self._store.read(reading(self.key, positions, self._limits.door_page))
             except StoreClosed:
                 raise
             except TryAgain as error:
@@ -194,14 +190,14 @@ class Room:
             if self._door.is_served(state):
                 return
 
-    def _go_on(self, state: State, page: Page | None) -> None:
+    def _go_on(self, state: ChatState, page: MissedPage | None) -> None:
         """Tells the log what is new, and stands where the chat is."""
         frames: list[Frame] = []
         first = self._state is None
         if page is not None:
             # With the preview as it is now: it may have been lost meanwhile.
             told = tell(self._live.place(self._position), state, page)
-            frames = event_frames(self.chat_id, told.events)
+            frames = event_frames(self.key, told.events)
             if told.rest == "nothing":
                 frames += state_frames(self._state, state, told.after)
             elif frames:

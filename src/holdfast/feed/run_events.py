@@ -8,12 +8,13 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
+from holdfast.core.feed_events import EventName
 from holdfast.core.ids import RunId
 from holdfast.core.run_shapes import RunListed, call_shown, line_shown, run_data, run_listed
 from holdfast.core.runs import Run, RunCall, RunLine, RunPhase
 from holdfast.core.usage import Budget
-from holdfast.feed.frames import EventName, Frame, data_of
-from holdfast.store.watched_runs import SAID, RunPage, RunPlace
+from holdfast.feed.frames import Frame, data_of
+from holdfast.store.run_feed_reads import SAID, RunPage, RunPlace
 
 # Before the phases that the script plans, which count as said in version 0.
 START = RunPlace(0, 0)
@@ -22,7 +23,7 @@ Event = tuple[EventName, object, RunPlace]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunFrames:
     """A page as frames, the same for everybody who is at its place."""
 
     run: Run
@@ -31,13 +32,13 @@ class Told:
     more: bool
 
 
-def tell(before: RunPlace, page: RunPage) -> Told:
+def tell(before: RunPlace, page: RunPage) -> RunFrames:
     run = page.run
     events = [*_planned(before, run), *_missed(page)]
     frames = [Frame(name, encode(run.id, place), data_of(payload)) for name, payload, place in events]
     # Nothing is left of this version, and of earlier ones.
     after = page.missed[-1][0] if page.more else RunPlace(run.version)
-    return Told(run, tuple(frames), after, page.more)
+    return RunFrames(run, tuple(frames), after, page.more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,26 +3,27 @@ the place where it is, so that a slow one holds nothing up and nothing is kept f
 share one reading and its frames."""
 
 import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-import structlog
+from typing_extensions import override
 
-from holdfast.bus.interface import Bus
-from holdfast.core.errors import Bug, StoreClosed, TryAgain
-from holdfast.core.events import Reread, RunHint
+from holdfast.bus.interface import Bus, Listener
+from holdfast.core.errors import StoreClosed, TryAgain
+from holdfast.core.events import BusEvent, Reread, RunHint
 from holdfast.core.ids import RunId
 from holdfast.core.runs import OVER
-from holdfast.feed.cursor import Position
 from holdfast.feed.frames import Frame, data_of
-from holdfast.feed.limits import Limits
-from holdfast.feed.log import Log
-from holdfast.feed.run_events import START, Known, Told, decode, encode, known_of, state_frames, tell
+from holdfast.feed.limits import FeedLimits
+from holdfast.feed.run_events import START, Known, RunFrames, decode, encode, known_of, state_frames, tell
+from holdfast.feed.source import FeedSource
 from holdfast.feed.watch import NOTHING
-from holdfast.feed.watcher import Ending, Watcher
+from holdfast.feed.watcher import Watcher
+from holdfast.store import run_feed_reads
 from holdfast.store.interface import Store
-from holdfast.store.watched_runs import RunPlace, page
-
-logger = structlog.get_logger(__name__)
+from holdfast.store.query import Query, joined
+from holdfast.store.run_feed_reads import RunPlace, page
 
 
 @dataclass(slots=True)
@@ -36,43 +37,32 @@ class _Visitor:
     is_over: bool = False
 
 
-class RunRoom:
-    def __init__(self, run_id: RunId, store: Store, bus: Bus, limits: Limits) -> None:
-        self.run_id = run_id
-        # For what all feeds have in common; nobody is let into it.
-        self.log = Log(limits)
-        self.closed = False
-        self._store = store
-        self._limits = limits
-        self._listener = bus.listen(run_id=run_id)
+class RunRoom(FeedSource[RunId]):
+    def __init__(self, run_id: RunId, store: Store, bus: Bus, limits: FeedLimits) -> None:
+        super().__init__(run_id, store, bus, limits)
         self._visitors: dict[Watcher, _Visitor] = {}
         # The newest version that was heard of, and what was read since then.
         self._version = 0
-        self._readings: dict[tuple[RunPlace, bool], Told] = {}
+        self._readings: dict[tuple[RunPlace, bool], RunFrames] = {}
         self._reading = asyncio.Lock()
 
-    @property
-    def watchers(self) -> set[Watcher]:
-        return set(self._visitors)
+    @override
+    def listen(self, bus: Bus) -> Listener:
+        return bus.listen(run_id=self.key)
 
     # --- watchers ---
 
     def enter(self, watcher: Watcher, cursor: str | None) -> None:
-        place = None if cursor is None else decode(self.run_id, cursor)
+        place = None if cursor is None else decode(self.key, cursor)
+        self.watchers.add(watcher)
         self._visitors[watcher] = _Visitor(place or START)
 
+    @override
     def leave(self, watcher: Watcher) -> None:
+        super().leave(watcher)
         self._visitors.pop(watcher, None)
 
-    def go_back(self, watcher: Watcher, position: Position) -> None:
-        raise Bug("nobody is in the log of a run")
-
-    def end(self, ending: Ending) -> None:
-        self.closed = True
-        for watcher in list(self._visitors):
-            watcher.end(ending)
-        self._listener.close()
-
+    @override
     async def catch_up(self, watcher: Watcher) -> None:
         visitor = self._visitors[watcher]
         if visitor.is_over:
@@ -107,53 +97,56 @@ class RunRoom:
             return
         frames = [*told.frames, *state_frames(known, told.run, told.after)]
         if known is None:
-            frames.append(Frame("caught_up", encode(self.run_id, told.after), data_of(NOTHING)))
+            frames.append(Frame("caught_up", encode(self.key, told.after), data_of(NOTHING)))
         visitor.known = known_of(told.run)
         # What was heard of was committed before; it is not waited for if it cannot be found.
         visitor.version = max(heard, told.run.version)
         visitor.is_over = told.run.status in OVER
         watcher.give(frames)
 
-    async def _read(self, place: RunPlace, *, whole: bool) -> Told | None:
+    async def _read(self, place: RunPlace, *, whole: bool) -> RunFrames | None:
         """None: the run is gone."""
         async with self._reading:
             readings = self._readings
             if (known := readings.get((place, whole))) is not None:
                 return known
-            found = await self._store.read(page(self.run_id, place, self._limits.run_page, whole=whole))
+            found = await self._store.read(page(self.key, place, self._limits.run_page, whole=whole))
             if found is None:
                 return None
             told = readings[place, whole] = tell(place, found)
-        self._hear(found.run.version)
+        self._heard(found.run.version)
         return told
 
     # --- what is heard ---
 
-    async def run(self) -> None:
-        """Until the room is closed."""
-        try:
-            async with self._listener:
-                while (event := await self._listener.get()) is not None:
-                    match event:
-                        case RunHint():
-                            self._hear(event.version)
-                        case Reread():
-                            self._read_again()
-                        case _:
-                            pass
-            self.end("closing")
-        except Exception:
-            logger.exception("feed of a run failed", run_id=self.run_id)
-            self.end("failed")
+    @override
+    async def hear(self, event: BusEvent) -> None:
+        match event:
+            case RunHint():
+                self._heard(event.version)
+            case Reread():
+                self._read_again()
+            case _:
+                pass
 
-    def look(self, version: int | None) -> None:
+    @classmethod
+    @override
+    def poll(cls, sources: Sequence["RunRoom"]) -> Query[Callable[[], None]]:
+        def look(versions: Mapping[RunId, int]) -> None:
+            for room in sources:
+                room._look(versions.get(room.key))
+
+        ids = tuple(room.key for room in sources)
+        return joined(run_feed_reads.versions(ids), read=lambda versions: partial(look, versions))
+
+    def _look(self, version: int | None) -> None:
         """What a poll found, of which there may have been no hint."""
         if version is None:
             self._read_again()
         else:
-            self._hear(version)
+            self._heard(version)
 
-    def _hear(self, version: int) -> None:
+    def _heard(self, version: int) -> None:
         if version > self._version:
             self._version = version
             self._readings = {}

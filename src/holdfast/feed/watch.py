@@ -9,17 +9,16 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace as replaced
 
-from holdfast.core.chats import Chat, Status, Waiting
+from holdfast.core.chats import Chat
 from holdfast.core.collisions import Collision
 from holdfast.core.events import Episode
+from holdfast.core.feed_events import EventName, MessageData, QueueData, Replaces, StatusData
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import Message, QueueItem
 from holdfast.core.parts import Part, Reasoning, ToolCall
-from holdfast.core.shapes import Record
 from holdfast.core.spans import Span
 from holdfast.feed.cursor import Position
-from holdfast.feed.frames import EventName
-from holdfast.store.watched import Head, Missed, Page, SpanRows
+from holdfast.store.feed_reads import ChatHead, Missed, MissedPage, SpanRows
 from holdfast.telemetry.spans import (
     agent_span_id,
     call_span_id,
@@ -38,33 +37,14 @@ class Event(NamedTuple):
     position: Position
 
 
-class Replaces(Record, frozen=True, kw_only=True):
-    history_version: int
-    attempt: int
-
-
-class MessageData(Record, frozen=True, kw_only=True):
-    message: Message
-    replaces: Replaces | msgspec.UnsetType = msgspec.UNSET
-
-
-class StatusData(Record, frozen=True, kw_only=True):
-    status: Status
-    waiting: Waiting | None
-
-
-class QueueData(Record, frozen=True, kw_only=True):
-    items: tuple[QueueItem, ...]
-
-
 NOTHING: dict[str, object] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ChatState:
     """The chat as it is, of one snapshot."""
 
-    head: Head
+    head: ChatHead
     chat: Chat
     queue: tuple[QueueItem, ...]
     collisions: tuple[Collision, ...] = ()
@@ -75,13 +55,13 @@ Rest = Literal["nothing", "messages", "spans"]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WatcherEvents:
     events: tuple[Event, ...]
     after: Position
     rest: Rest
 
 
-def tell(before: Position, state: State, page: Page) -> Told:
+def tell(before: Position, state: ChatState, page: MissedPage) -> WatcherEvents:
     """What a watcher at this position missed, as far as the page goes."""
     head = state.head
     if not page.found or max(before.version, before.spans) > head.version:
@@ -100,18 +80,18 @@ def tell(before: Position, state: State, page: Page) -> Told:
         at = replace(at, message_id=missed.message.id, episode=preview[0], n=preview[1])
         events.append(Event("message", _message_data(missed), at))
     if page.more:
-        return Told(tuple(events), at, "messages")
+        return WatcherEvents(tuple(events), at, "messages")
     if page.spans is None:
-        return Told(tuple(events), at, "spans")
+        return WatcherEvents(tuple(events), at, "spans")
     for span, revision, key in _missed_spans(state.chat.id, before, page.spans):
         at = replace(at, spans=revision, span=key)
         events.append(Event("span", span, at))
     if page.spans.upto is not None:
-        return Told(tuple(events), replace(at, spans=page.spans.upto, span=""), "spans")
-    return Told(tuple(events), place_of(head, at), "nothing")
+        return WatcherEvents(tuple(events), replace(at, spans=page.spans.upto, span=""), "spans")
+    return WatcherEvents(tuple(events), place_of(head, at), "nothing")
 
 
-def place_of(head: Head, preview: Position) -> Position:
+def place_of(head: ChatHead, preview: Position) -> Position:
     """Where a watcher is that misses nothing, with this preview."""
     return Position(
         version=head.version,
@@ -122,11 +102,11 @@ def place_of(head: Head, preview: Position) -> Position:
     )
 
 
-def _begin_anew(start: Position) -> Told:
-    return Told((Event("history_reset", NOTHING, start),), start, "messages")
+def _begin_anew(start: Position) -> WatcherEvents:
+    return WatcherEvents((Event("history_reset", NOTHING, start),), start, "messages")
 
 
-def _is_replaced(before: Position, page: Page) -> bool:
+def _is_replaced(before: Position, page: MissedPage) -> bool:
     """The message of a preview is the first that follows, so it is on the first page."""
     return before.n > 0 and any(missed.replaces == before.episode for missed in page.messages)
 
@@ -183,7 +163,7 @@ def _missed_spans(chat_id: ChatId, before: Position, rows: SpanRows) -> list[tup
 # --- the state as it is ---
 
 
-def state_events(before: State | None, after: State) -> Iterator[tuple[EventName, object]]:
+def state_events(before: ChatState | None, after: ChatState) -> Iterator[tuple[EventName, object]]:
     """All of it for who knows nothing, else what moved. What is over (an error, a wait) is told by `chat`."""
     chat, old = after.chat, before.chat if before else None
     if chat != old:
@@ -206,7 +186,7 @@ def state_events(before: State | None, after: State) -> Iterator[tuple[EventName
             yield "collision", collision
 
 
-def is_newer(episode: Episode, known: Head) -> bool:
+def is_newer(episode: Episode, known: ChatHead) -> bool:
     """Whether the episode is of a time after this was read."""
     return (episode.history_version, episode.attempt) > (known.history_version, known.attempt)
 

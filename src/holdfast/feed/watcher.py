@@ -4,34 +4,20 @@ missed, at its own pace, and then the log that all watchers of the same thing sh
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Literal, Protocol, Self
+from typing import Protocol, Self
 
-from holdfast.core.ids import ChatId, RunId, UserId
+from holdfast.core.feed_events import Closing, ClosingReason
 from holdfast.core.shapes import encode
 from holdfast.feed.cursor import Position
 from holdfast.feed.frames import Batch, Frame
-from holdfast.feed.limits import LIMITS, Limits
-from holdfast.feed.log import Log
-
-# closing: the server stops.  deleted: there is nothing left to watch.  access: whoever watches may not any
-# more.  slow: it did not read.  failed: a fault of ours.  over: nothing more will ever happen.
-Ending = Literal["closing", "deleted", "access", "slow", "failed", "over"]
+from holdfast.feed.limits import LIMITS, FeedLimits
+from holdfast.feed.log import FrameLog
 
 
-class Source(Protocol):
-    """Whatever is watched."""
+class WatchedSource(Protocol):
+    """Whatever is watched, as far as a watcher needs it; see `FeedSource`."""
 
-    @property
-    def log(self) -> Log: ...
-
-    async def catch_up(self, watcher: "Watcher") -> None:
-        """Gives the watcher what it reads next, or lets it into the log; returns when there may be
-        something."""
-        ...
-
-    def go_back(self, watcher: "Watcher", position: Position) -> None:
-        """The watcher has left the log and goes on from there."""
-        ...
+    async def catch_up(self, watcher: "Watcher") -> None: ...
 
     def leave(self, watcher: "Watcher") -> None: ...
 
@@ -41,23 +27,25 @@ class Watcher:
 
     def __init__(
         self,
-        source: Source,
+        source: WatchedSource,
         *,
-        about: ChatId | UserId | RunId,
+        about: str,
         label: object = None,
         spans: bool = True,
-        limits: Limits = LIMITS,
+        limits: FeedLimits = LIMITS,
     ) -> None:
         self.about = about
         self.label = label
         self.spans = spans
         self.at = 0
-        self.ending: Ending | None = None
+        self.ending: ClosingReason | None = None
         # Called once, when it ends otherwise than by its client's going.
         self.when_ended: Callable[[], None] | None = None
         self.source = source
         self._limits = limits
-        self._in_log = False
+        # The log that it reads, and who is told where it goes on when the log does not.
+        self._log: FrameLog | None = None
+        self._go_back: GoBack | None = None
         self._ready: deque[Batch] = deque()
         self._waiter: asyncio.Future[None] | None = None
         # How many polls it has been sending the same batch for; None: it waits for one.
@@ -72,7 +60,7 @@ class Watcher:
         while batch is None:
             if self.ending is not None:
                 raise StopAsyncIteration
-            if self._in_log:
+            if self._log is not None:
                 await self.sleep()
             else:
                 await self.source.catch_up(self)
@@ -83,13 +71,13 @@ class Watcher:
     def _next(self) -> Batch | None:
         if self._ready:
             return self._ready.popleft()
-        while self._in_log:
-            batch = self.source.log.take(self)
+        while self._log is not None:
+            batch = self._log.take(self)
             if batch is None:
                 return None
-            if batch.leave is not None:
+            if batch.leave is not None and self._go_back is not None:
                 self._leave_log()
-                self.source.go_back(self, batch.leave)
+                self._go_back(self, batch.leave)
             if batch.frames:
                 return batch
         return None
@@ -114,17 +102,19 @@ class Watcher:
             self._ready.append(Batch(some))
         self.wake()
 
-    def enter_log(self) -> None:
+    def enter_log(self, log: FrameLog, go_back: "GoBack | None" = None) -> None:
+        """From here on it reads what everybody reads. `go_back`: for a log that may send its readers away, to
+        read for themselves from some place."""
         if self.ending is not None:
             return
-        self._in_log = True
-        self.source.log.enter(self)
+        self._log, self._go_back = log, go_back
+        log.enter(self)
         self.wake()
 
     def _leave_log(self) -> None:
-        if self._in_log:
-            self._in_log = False
-            self.source.log.leave(self)
+        if self._log is not None:
+            self._log.leave(self)
+            self._log = None
 
     @property
     def sleeps(self) -> bool:
@@ -145,7 +135,7 @@ class Watcher:
 
     # --- the end ---
 
-    def end(self, ending: Ending) -> None:
+    def end(self, ending: ClosingReason) -> None:
         """It is told so, if it reads at all, and nothing else any more."""
         if self.ending is not None:
             return
@@ -153,7 +143,7 @@ class Watcher:
         self._leave_log()
         self._ready.clear()
         if ending != "slow":
-            self._ready.append(Batch([Frame("closing", "", encode({"reason": ending}))]))
+            self._ready.append(Batch([Frame("closing", "", encode(Closing(reason=ending)))]))
         self.wake()
         if self.when_ended is not None:
             self.when_ended()
@@ -168,3 +158,6 @@ class Watcher:
         self._sending += 1
         if self._sending * self._limits.poll_seconds > self._limits.send_seconds:
             self.end("slow")
+
+
+GoBack = Callable[[Watcher, Position], None]

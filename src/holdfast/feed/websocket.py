@@ -2,11 +2,12 @@
 says is ignored. The code of the close says why; after 4408, 4500 and 4503 a client comes back with the last
 id it has. A server that takes them framed gets what all watchers get framed once."""
 
+from holdfast.core.feed_events import ClosingReason
 from holdfast.feed.connection import EXTENSION, Abort, Receive, Send, converse, drop
 from holdfast.feed.frames import Batch
-from holdfast.feed.watcher import Ending, Watcher
+from holdfast.feed.watcher import Watcher
 
-CLOSES: dict[Ending, tuple[int, str]] = {
+CLOSES: dict[ClosingReason, tuple[int, str]] = {
     "over": (1000, "The run is over."),
     "access": (4403, "You may not watch this any more."),
     "deleted": (4404, "There is nothing left to watch."),

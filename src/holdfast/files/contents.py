@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from holdfast.chats.change import Refusal
+from holdfast.core.errors import TooLarge
 from holdfast.core.files import StoredFile
 from holdfast.store import files
 from holdfast.store.interface import OnceOf, Replayed, Store
@@ -22,7 +23,8 @@ Kept = StoredFile | Refusal | Replayed
 class Contents(Protocol):
     async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None, once: Once | None) -> Kept:
         """Stores the file with what lies at the path, which is taken away. Both or neither: after a crash
-        there may be a content that no file has, never the other way round."""
+        there may be a content that no file has, never the other way round. TooLarge: the owner has no room
+        left."""
         ...
 
     async def read(self, content_hash: str) -> bytes | None: ...
@@ -35,16 +37,21 @@ class Contents(Protocol):
 
 
 class OnDisk:
-    def __init__(self, store: Store, directory: Path) -> None:
+    def __init__(self, store: Store, directory: Path, quota_bytes: int) -> None:
         self._store = store
         self._directory = directory
+        self._quota_bytes = quota_bytes
         # Against a file that comes while the last other one with its content goes. There is one process.
         self._changing = asyncio.Lock()
 
     async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None, once: Once | None) -> Kept:
         async with self._changing:
             await asyncio.to_thread(self._put, path, self._place(new.hash), thumbnail)
-            return await _write(self._store, files.add(new), once)
+            try:
+                return await _write(self._store, files.add(new, self._quota_bytes), once)
+            except TooLarge:
+                await self._forget(new.hash)
+                raise
 
     async def read(self, content_hash: str) -> bytes | None:
         return await asyncio.to_thread(_read, self._place(content_hash))
@@ -54,9 +61,11 @@ class OnDisk:
 
     async def forget(self, content_hash: str) -> None:
         async with self._changing:
-            if not await self._store.read(files.is_known(content_hash)):
-                place = self._place(content_hash)
-                await asyncio.to_thread(_remove, place)
+            await self._forget(content_hash)
+
+    async def _forget(self, content_hash: str) -> None:
+        if not await self._store.read(files.is_known(content_hash)):
+            await asyncio.to_thread(_remove, self._place(content_hash))
 
     def _place(self, content_hash: str) -> Path:
         # Not too many in one directory.
@@ -79,12 +88,14 @@ class OnDisk:
 
 
 class InDatabase:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, quota_bytes: int) -> None:
         self._store = store
+        self._quota_bytes = quota_bytes
 
     async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None, once: Once | None) -> Kept:
         content = await asyncio.to_thread(path.read_bytes)
-        return await _write(self._store, files.add_with_content(new, content, thumbnail), once)
+        add = files.add_with_content(new, content, thumbnail, self._quota_bytes)
+        return await _write(self._store, add, once)
 
     async def read(self, content_hash: str) -> bytes | None:
         return await self._store.read(files.content(content_hash))
@@ -96,8 +107,11 @@ class InDatabase:
         await self._store.write(files.forget_content(content_hash))
 
 
-def contents(store: Store, directory: Path) -> Contents:
-    return OnDisk(store, directory) if store.engine == "sqlite" else InDatabase(store)
+def contents(store: Store, directory: Path, quota_bytes: int) -> Contents:
+    """`quota_bytes`: what the files of one user may take together; 0: any amount."""
+    if store.engine == "sqlite":
+        return OnDisk(store, directory, quota_bytes)
+    return InDatabase(store, quota_bytes)
 
 
 async def _write(store: Store, add: Query[StoredFile], once: Once | None) -> Kept:

@@ -1,10 +1,11 @@
-"""The process that reads pictures: a file on standard input, a small PNG on standard output. A process of its
-own, held by the kernel to its memory and time, because a picture is the work of strangers; one that is too
-large to be opened is refused before any of it is decoded."""
+"""The process that reads pictures: a file by its path or on standard input, a small PNG on standard output. A
+process of its own, held by the kernel to its memory and time, because a picture is the work of strangers; one
+that is too large to be opened is refused before any of it is decoded."""
 
 import resource
 import sys
 import warnings
+from typing import BinaryIO
 
 EDGE_PIXELS = 300
 MOST_PIXELS = 40_000_000
@@ -24,7 +25,7 @@ def main() -> None:
 
     Image.MAX_IMAGE_PIXELS = None
     try:
-        with Image.open(sys.stdin.buffer, formats=FORMATS) as picture:
+        with _opened() as content, Image.open(content, formats=FORMATS) as picture:
             width, height = picture.size
             if width * height > MOST_PIXELS:
                 _refuse(f"it has {width} x {height} pixels, more than {MOST_PIXELS // 10**6} million")
@@ -39,6 +40,10 @@ def main() -> None:
             small.save(sys.stdout.buffer, "PNG")
     except (OSError, ValueError, SyntaxError, MemoryError, EOFError, IndexError, TypeError, KeyError):
         _refuse("it is damaged, or not what it says it is")
+
+
+def _opened() -> BinaryIO:
+    return open(sys.argv[1], "rb") if len(sys.argv) > 1 else sys.stdin.buffer
 
 
 def _refuse(reason: str) -> None:

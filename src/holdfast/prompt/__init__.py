@@ -1,1 +1,13 @@
-"""From committed history to the request a model gets."""
+"""Every text that a model is shown, and the order of its sources.
+
+    system.py     the system prompt
+    sources.py    the order, and what a feature implements to add a text
+    workspace.py  instructions and skills of a workspace
+    agents.py     what agents that were not started by a person are told
+    notices.py    notices in history
+    summaries.py  requests for summaries and titles
+    history.py    committed history as the messages of a request
+
+Two kinds of text live elsewhere. What a tool says of itself (description, errors) belongs to the tool. The
+results of calls that nobody ran are written by the state machine (`chats/synthetic.py`).
+"""

@@ -12,12 +12,9 @@ from holdfast.core.ids import CallId
 from holdfast.core.messages import HistoryEntry
 from holdfast.core.parts import File, Notice, Part, Parts, Reasoning, Source, Text, ToolCall, ToolResult
 from holdfast.core.shapes import encode_text
+from holdfast.prompt.notices import CONTINUED, EMPTY, INTERRUPTED
+from holdfast.providers.input_repair import RAW
 from holdfast.providers.interface import PromptMessage
-from holdfast.providers.repair import RAW
-
-INTERRUPTED = Notice(code="interrupted", text="The user interrupted the answer above before it was complete.")
-CONTINUED = Notice(code="continued", text="This conversation continues an earlier one.")
-EMPTY = Notice(code="empty", text="The user sent a message without any text.")
 
 _CONTINUED = PromptMessage(role="user", parts=(CONTINUED,))
 

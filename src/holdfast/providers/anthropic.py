@@ -11,25 +11,25 @@ from holdfast.providers.anthropic_request import BINDING_BETA, KIND, request_bod
 from holdfast.providers.decoding import Decoder
 from holdfast.providers.encoding import stable_text
 from holdfast.providers.failures import Endpoint
+from holdfast.providers.input_repair import Parsed, parse_input
 from holdfast.providers.interface import (
     Event,
     Finished,
+    ModelRequest,
     ProviderCall,
     ReasoningDelta,
     ReasoningEnd,
-    Request,
+    ReportedUsage,
     SourceFound,
     StopReason,
     TextDelta,
     ToolCallEnd,
     ToolCallStart,
     ToolCallText,
-    UsageReport,
 )
-from holdfast.providers.repair import Parsed, parse_input
 from holdfast.providers.usage import tokens, usage
 
-_VERSION = "2023-06-01"
+ANTHROPIC_VERSION = "2023-06-01"
 
 
 class _Delta(msgspec.Struct, gc=False):
@@ -76,18 +76,18 @@ class AnthropicFormat:
     kind = KIND
     path = "/v1/messages"
 
-    def headers(self, request: Request, key: str | None) -> dict[str, str]:
-        headers = {"anthropic-version": _VERSION}
+    def headers(self, request: ModelRequest, key: str | None) -> dict[str, str]:
+        headers = {"anthropic-version": ANTHROPIC_VERSION}
         if wants_binding_beta(request):
             headers["anthropic-beta"] = BINDING_BETA
         if key:
             headers["x-api-key"] = key
         return headers
 
-    def body(self, request: Request) -> bytes:
+    def body(self, request: ModelRequest) -> bytes:
         return request_body(request)
 
-    def reading(self, request: Request, endpoint: Endpoint) -> "AnthropicReading":
+    def reading(self, request: ModelRequest, endpoint: Endpoint) -> "AnthropicReading":
         return AnthropicReading(request.model.model, endpoint)
 
 
@@ -123,6 +123,8 @@ class AnthropicReading:
         incoming = _decoder.decode(payload)
         if incoming is None:
             raise self._endpoint.unreadable(payload)
+        if self._stop is not None and incoming.type.startswith("content_block"):
+            return ()  # the answer is whole: what comes after its stop reason is not part of it
         match incoming.type:
             case "content_block_delta":
                 delta = incoming.delta
@@ -155,7 +157,8 @@ class AnthropicReading:
         return ()
 
     def end(self) -> Sequence[Event]:
-        if self._stop is None and not self.done:
+        # Only `message_stop` says that all of it came.
+        if not self.done:
             raise self._endpoint.cut_off()
         stop = _STOPS.get(self._stop or "end_turn", "stop")
         return (Finished(stop, self._response_id, self._model),)
@@ -253,7 +256,7 @@ class AnthropicReading:
         read = self._counts.get("cache_read_input_tokens", 0)
         write = self._counts.get("cache_creation_input_tokens", 0)
         return (
-            UsageReport(
+            ReportedUsage(
                 usage(
                     total_input=self._counts.get("input_tokens", 0) + read + write,
                     output=self._counts.get("output_tokens", 0),

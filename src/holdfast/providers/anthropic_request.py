@@ -5,12 +5,15 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from msgspec import Raw
+
 from holdfast.core.parts import File, Notice, Part, Reasoning, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
+from holdfast.providers.answer_size import answer_size
 from holdfast.providers.call_ids import IdRule, WireIds, data_of, legal_name
-from holdfast.providers.claude import BUDGETS, LEAST_BUDGET, Traits, effort_for, traits_of
+from holdfast.providers.claude_models import BUDGETS, LEAST_BUDGET, Traits, effort_for, traits_of
 from holdfast.providers.encoding import stable
-from holdfast.providers.interface import NamedTool, PromptMessage, Request
+from holdfast.providers.interface import ModelRequest, NamedTool, PromptMessage
 from holdfast.providers.wording import file_words, notice_words, output_text
 
 KIND = "anthropic"
@@ -26,33 +29,35 @@ BINDING_BETA = "thinking-binding-controls-2026-08-01"
 _Object = dict[str, Json]
 
 
-def request_body(request: Request) -> bytes:
+def request_body(request: ModelRequest) -> bytes:
     model = request.model
     traits = traits_of(model.model)
-    max_tokens = min(request.max_output or model.max_output, model.max_output)
     messages = _messages(request)
-    fields: _Object = {
+    system = _marked([{"type": "text", "text": text} for text in request.system if text.strip()])
+    tools = _marked(
+        [
+            {
+                "name": legal_name(tool.name, _NAME_CHARACTERS),
+                "description": tool.description,
+                "input_schema": tool.schema(),
+            }
+            for tool in request.tools
+        ]
+    )
+    # Encoded once, to be measured and sent.
+    prompt = [stable(messages), stable(system), stable(tools)]
+    max_tokens = answer_size(request, sum(len(piece) for piece in prompt))
+    fields: dict[str, object] = {
         "model": model.model,
         "max_tokens": max_tokens,
-        "messages": messages,
+        "messages": Raw(prompt[0]),
         "stream": True,
         "cache_control": _CACHE,
     }
     if request.system:
-        fields["system"] = _marked(
-            [{"type": "text", "text": text} for text in request.system if text.strip()]
-        )
+        fields["system"] = Raw(prompt[1])
     if request.tools:
-        fields["tools"] = _marked(
-            [
-                {
-                    "name": legal_name(tool.name, _NAME_CHARACTERS),
-                    "description": tool.description,
-                    "input_schema": tool.schema(),
-                }
-                for tool in request.tools
-            ]
-        )
+        fields["tools"] = Raw(prompt[2])
         if (choice := _choice(request, traits)) is not None:
             fields["tool_choice"] = choice
     thinking = _thinking(request, traits, messages, max_tokens)
@@ -65,7 +70,7 @@ def request_body(request: Request) -> bytes:
     return stable(fields)
 
 
-def wants_binding_beta(request: Request) -> bool:
+def wants_binding_beta(request: ModelRequest) -> bool:
     return traits_of(request.model.model).bound
 
 
@@ -75,7 +80,7 @@ def _marked(blocks: list[_Object]) -> list[_Object]:
     return blocks
 
 
-def _choice(request: Request, traits: Traits) -> Json:
+def _choice(request: ModelRequest, traits: Traits) -> Json:
     match request.tool_choice:
         case "auto":
             return None
@@ -89,7 +94,7 @@ def _choice(request: Request, traits: Traits) -> Json:
             )
 
 
-def _sampling(request: Request, traits: Traits, *, thinks_by_budget: bool) -> _Object:
+def _sampling(request: ModelRequest, traits: Traits, *, thinks_by_budget: bool) -> _Object:
     model = request.model
     if not traits.sampling or thinks_by_budget:
         return {}
@@ -101,7 +106,7 @@ def _is_budget(thinking: Json) -> bool:
     return isinstance(thinking, dict) and cast(_Object, thinking).get("type") == "enabled"
 
 
-def _thinking(request: Request, traits: Traits, messages: Sequence[_Object], max_tokens: int) -> Json:
+def _thinking(request: ModelRequest, traits: Traits, messages: Sequence[_Object], max_tokens: int) -> Json:
     effort = request.effort
     if effort == "none":
         return None if traits.off == "omit" else {"type": traits.off}
@@ -134,7 +139,7 @@ def _blocks(message: _Object) -> list[_Object]:
     return cast(list[_Object], message["content"])
 
 
-def _messages(request: Request) -> list[_Object]:
+def _messages(request: ModelRequest) -> list[_Object]:
     ids = WireIds(KIND, IdRule(most=64))
     messages: list[_Object] = []
     for message in request.messages:
@@ -159,7 +164,7 @@ def _mark_previous(messages: list[_Object]) -> None:
         _blocks(messages[-3])[-1]["cache_control"] = _CACHE
 
 
-def _content(message: PromptMessage, request: Request, ids: WireIds) -> list[_Object]:
+def _content(message: PromptMessage, request: ModelRequest, ids: WireIds) -> list[_Object]:
     match message.role:
         case "user":
             return [block for part in message.parts if (block := _user_block(part, request)) is not None]
@@ -169,7 +174,7 @@ def _content(message: PromptMessage, request: Request, ids: WireIds) -> list[_Ob
             return [_result(part, ids) for part in message.parts if isinstance(part, ToolResult)]
 
 
-def _user_block(part: Part, request: Request) -> _Object | None:
+def _user_block(part: Part, request: ModelRequest) -> _Object | None:
     match part:
         case Text(text=text):
             return {"type": "text", "text": text} if text.strip() else None
@@ -186,7 +191,7 @@ def _user_block(part: Part, request: Request) -> _Object | None:
             return None
 
 
-def _file_shape(part: File, request: Request) -> str | None:
+def _file_shape(part: File, request: ModelRequest) -> str | None:
     if (
         part.media_type in ("image/png", "image/jpeg", "image/gif", "image/webp")
         and "image" in request.model.inputs

@@ -22,21 +22,21 @@ from holdfast.core.parts import (
 from holdfast.core.shapes import Json, Record
 from holdfast.core.text import clean, clean_deep
 from holdfast.core.usage import Usage
+from holdfast.providers.input_repair import RAW, REASON, Invalid, Parsed, invalid_input, parse_input
 from holdfast.providers.interface import (
     Event,
     Finished,
     ProviderCall,
     ReasoningDelta,
     ReasoningEnd,
+    ReportedUsage,
     SourceFound,
     StopReason,
     TextDelta,
     ToolCallEnd,
     ToolCallStart,
     ToolCallText,
-    UsageReport,
 )
-from holdfast.providers.repair import RAW, REASON, Invalid, Parsed, invalid_input, parse_input
 
 _MIB = 1024 * 1024
 NAME_CHARACTERS = 200
@@ -52,7 +52,7 @@ class AnswerLimits(Record, frozen=True, kw_only=True):
     parts: int = 4096
 
 
-class Answer(Record, frozen=True, kw_only=True):
+class ModelAnswer(Record, frozen=True, kw_only=True):
     parts: Parts
     usage: Usage
     stop_reason: StopReason
@@ -131,7 +131,7 @@ class Assembler:
                 source = Source(url=clean(url), title=None if title is None else clean(title))
                 self._insert((source,))
                 return source
-            case UsageReport(usage, cost_usd):
+            case ReportedUsage(usage, cost_usd):
                 self._usage = usage
                 self._cost_usd = cost_usd if cost_usd is not None else self._cost_usd
                 return None
@@ -155,7 +155,7 @@ class Assembler:
         total = counted.total + output - counted.output
         return msgspec.structs.replace(counted, output=output, total=total)
 
-    def answer(self) -> Answer:
+    def answer(self) -> ModelAnswer:
         """The whole answer; call it after `Finished`, or when `full`."""
         finished = self._finished
         stop: StopReason = finished.stop_reason if finished is not None else "length"
@@ -166,7 +166,7 @@ class Assembler:
             # Providers disagree on this; what there is to do decides.
             waits = any(isinstance(part, ToolCall) and not part.provider_executed for part in parts)
             stop = "tool_calls" if waits else "stop"
-        return Answer(
+        return ModelAnswer(
             parts=parts,
             usage=self._usage,
             stop_reason=stop,
@@ -175,7 +175,7 @@ class Assembler:
             cost_usd=self._cost_usd,
         )
 
-    def partial(self) -> Answer:
+    def partial(self) -> ModelAnswer:
         """What there is of an answer that was interrupted: its text, and the calls that were received
         whole."""
         parts = tuple(
@@ -183,7 +183,7 @@ class Assembler:
             for part in self._parts(cut=False, whole=False)
             if not isinstance(part, ToolCall) or invalid_input(part) is None
         )
-        return Answer(parts=parts, usage=self._usage, stop_reason="length")
+        return ModelAnswer(parts=parts, usage=self._usage, stop_reason="length")
 
     def _grow(self, type: Literal["text", "reasoning"], text: str) -> LivePart | None:  # noqa: A002
         if not text or not self._fits(text):
@@ -305,6 +305,8 @@ def _name(event: ToolCallStart) -> str:
 
 def _call(event: ToolCallStart, call_id: CallId, text: str, *, cut: bool) -> ToolCall:
     data: dict[str, Json] = {"kind": event.kind, "id": clean(event.provider_id)[:NAME_CHARACTERS]}
+    if event.data:
+        data |= clean_deep(dict(event.data))
     match parse_input(text, cut=cut):
         case Parsed(value=value):
             return ToolCall(call_id=call_id, name=_name(event), input=value, provider_data=data)

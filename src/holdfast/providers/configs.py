@@ -60,9 +60,12 @@ class ModelConfig(Record, frozen=True, kw_only=True):
     top_k: int | None = None
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
+    # Empty: what is known about the model (`model_facts`).
     efforts: tuple[str, ...] = ()
-    inputs: tuple[Input, ...] = ("text",)
+    inputs: tuple[Input, ...] = ()
     compaction_threshold: int | None = None
+    # Whether the model can call tools. Without them it answers with text alone.
+    tools: bool = True
     # Further fields of the request, as the provider names them.
     provider_options: dict[str, Json] = field(default_factory=dict[str, Json])
     enabled: bool = True
@@ -126,7 +129,7 @@ def _model_faults(config: ModelConfig) -> Iterator[_Fault]:
     yield from _outside("compaction_threshold", config.compaction_threshold, 0, 100)
     if len(config.efforts) > 10 or any(_EFFORT.fullmatch(effort) is None for effort in config.efforts):
         yield "efforts", "efforts are at most 10 words such as low, medium, high"
-    if "text" not in config.inputs:
+    if config.inputs and "text" not in config.inputs:
         yield "inputs", "inputs must contain text"
     if taken := sorted(_OWN_FIELDS & config.provider_options.keys()):
         yield "provider_options", f"provider_options must not set {', '.join(taken)}"

@@ -16,15 +16,15 @@ from holdfast.providers.demo_script import (
     Called,
     Calls,
     Cite,
-    Fail,
     Mistake,
     Pace,
-    Place,
     Report,
     Say,
+    ScriptedFailure,
+    ScriptedStop,
+    ScriptedWait,
+    ScriptPosition,
     Step,
-    Stop,
-    Wait,
     fill_in,
     find_place,
 )
@@ -33,16 +33,16 @@ from holdfast.providers.failures import Endpoint
 from holdfast.providers.interface import (
     Event,
     Finished,
+    ModelRequest,
     ReasoningDelta,
     ReasoningEnd,
-    Request,
+    ReportedUsage,
     SourceFound,
     StopReason,
     TextDelta,
     ToolCallEnd,
     ToolCallStart,
     ToolCallText,
-    UsageReport,
 )
 from holdfast.providers.redact import Redactor
 from holdfast.providers.usage import usage
@@ -56,7 +56,9 @@ _WORDS = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
 _HELP = """\
 I am the demo model: I run inside the server, need no key and always answer the same. You said: {said}
 
-Write steps in your message, one a line, and I will follow them:
+I know a few plain sentences: "Show me a tool call", "Start two sub-agents", "Run a workflow".
+
+Or write steps in your message, one a line, and I will follow them:
 
     say: Hello!
     think: I should look first.
@@ -79,7 +81,7 @@ class DemoAdapter:
             provider=provider, url="demo:", key_place="(the demo model has no key)", redactor=Redactor()
         )
 
-    def body(self, request: Request) -> bytes:
+    def body(self, request: ModelRequest) -> bytes:
         return stable(
             {
                 "model": request.model.model,
@@ -89,7 +91,7 @@ class DemoAdapter:
             }
         )
 
-    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         place = find_place(request.messages)
         steps = _steps(request, place)
         pace = DEFAULT_PACE_SECONDS
@@ -107,11 +109,11 @@ class DemoAdapter:
                         yield ReasoningDelta(word) if step.reasoning else TextDelta(word)
                     if step.reasoning:
                         yield ReasoningEnd({"kind": KIND})
-                case Wait(seconds=seconds):
+                case ScriptedWait(seconds=seconds):
                     await self._sleep(seconds)
                 case Pace(seconds=seconds):
                     pace = seconds
-                case Fail():
+                case ScriptedFailure():
                     if step.times is None or request.attempt <= step.times:
                         raise self._endpoint.failed(
                             step.kind, f"The demo model was told to fail: {step.kind}."
@@ -127,14 +129,14 @@ class DemoAdapter:
                     yield SourceFound(url, title)
                 case Report():
                     counts = step.counts
-                case Stop(reason=reason):
+                case ScriptedStop(reason=reason):
                     stop = reason
                 case Mistake(line=line, reason=reason):
                     yield TextDelta(f"I do not understand `{line}`: {reason}.\n")
-        yield UsageReport(self._usage(request, said, counts))
+        yield ReportedUsage(self._usage(request, said, counts))
         yield Finished(stop, f"demo-{len(request.messages)}-{request.attempt}", request.model.model)
 
-    def _usage(self, request: Request, said: int, counts: dict[str, int]):
+    def _usage(self, request: ModelRequest, said: int, counts: dict[str, int]):
         """About four characters a token; all but the newest message was seen before."""
         whole = len(self.body(request)) // 4
         newest = len(stable(request.messages[-1:])) // 4
@@ -155,7 +157,7 @@ class DemoAdapter:
         )
 
 
-def _steps(request: Request, place: Place) -> Sequence[Step]:
+def _steps(request: ModelRequest, place: ScriptPosition) -> Sequence[Step]:
     if request.purpose == "compaction":
         return (Say(text=f"A summary by the demo model of {len(request.messages)} messages."),)
     if request.purpose == "title":
@@ -172,7 +174,7 @@ def _steps(request: Request, place: Place) -> Sequence[Step]:
     ]
 
 
-def _asked_shape(request: Request) -> Calls | None:
+def _asked_shape(request: ModelRequest) -> Calls | None:
     """The answer of an agent whose answer must have a shape."""
     for tool in request.tools:
         if tool.name == STRUCTURED_OUTPUT:

@@ -9,7 +9,8 @@ from typing import cast, get_args
 
 from holdfast.core.parts import Notice, Text, ToolResult
 from holdfast.core.shapes import Record
-from holdfast.providers.complaints import FailureKind
+from holdfast.providers.demo_plays import play_of
+from holdfast.providers.error_bodies import FailureKind
 from holdfast.providers.interface import PromptMessage, StopReason
 from holdfast.providers.wording import output_text
 
@@ -23,7 +24,7 @@ class Say(Record, frozen=True, kw_only=True):
     reasoning: bool = False
 
 
-class Wait(Record, frozen=True, kw_only=True):
+class ScriptedWait(Record, frozen=True, kw_only=True):
     seconds: float
 
 
@@ -33,7 +34,7 @@ class Pace(Record, frozen=True, kw_only=True):
     seconds: float
 
 
-class Fail(Record, frozen=True, kw_only=True):
+class ScriptedFailure(Record, frozen=True, kw_only=True):
     """Fails the attempt; with `times`, only the first so many attempts."""
 
     kind: FailureKind
@@ -61,7 +62,7 @@ class Report(Record, frozen=True, kw_only=True):
     counts: dict[str, int]
 
 
-class Stop(Record, frozen=True, kw_only=True):
+class ScriptedStop(Record, frozen=True, kw_only=True):
     reason: StopReason
 
 
@@ -72,7 +73,7 @@ class Mistake(Record, frozen=True, kw_only=True):
     reason: str
 
 
-Step = Say | Wait | Pace | Fail | Calls | Cite | Report | Stop | Mistake
+Step = Say | ScriptedWait | Pace | ScriptedFailure | Calls | Cite | Report | ScriptedStop | Mistake
 
 VERBS = (
     *("say slowly", "say", "think slowly", "think", "calls", "call"),
@@ -117,13 +118,13 @@ def answers(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
     current: list[Step] = []
     for step in steps:
         current.append(step)
-        if isinstance(step, (Calls, Stop)):
+        if isinstance(step, (Calls, ScriptedStop)):
             found.append(tuple(current))
             current = []
     return (*found, tuple(current)) if current else tuple(found)
 
 
-class Place(Record, frozen=True, kw_only=True):
+class ScriptPosition(Record, frozen=True, kw_only=True):
     """Where a conversation stands: the newest user message, its script, and how many answers it has had."""
 
     said: str
@@ -132,7 +133,7 @@ class Place(Record, frozen=True, kw_only=True):
     results: tuple[ToolResult, ...]
 
 
-def find_place(messages: Sequence[PromptMessage]) -> Place:
+def find_place(messages: Sequence[PromptMessage]) -> ScriptPosition:
     said, start = "", 0
     for number in range(len(messages) - 1, -1, -1):
         if messages[number].role == "user" and not _is_beside(messages[number]):
@@ -142,9 +143,9 @@ def find_place(messages: Sequence[PromptMessage]) -> Place:
     results: tuple[ToolResult, ...] = ()
     if messages and messages[-1].role == "tool":
         results = tuple(part for part in messages[-1].parts if isinstance(part, ToolResult))
-    return Place(
+    return ScriptPosition(
         said=said,
-        script=answers(parse_script(said)),
+        script=answers(parse_script(play_of(said) or said)),
         answered=sum(message.role == "assistant" for message in after),
         results=results,
     )
@@ -205,7 +206,7 @@ def _step(line: str, verb: str, rest: str) -> Step:
             seconds = _seconds(rest)
             if seconds is None:
                 return Mistake(line=line[:80], reason=f"`{verb}` takes seconds, from 0 to {MOST_SECONDS:g}")
-            return Wait(seconds=seconds) if verb == "wait" else Pace(seconds=seconds)
+            return ScriptedWait(seconds=seconds) if verb == "wait" else Pace(seconds=seconds)
         case "call":
             return _one_call(line, rest)
         case "calls":
@@ -215,7 +216,7 @@ def _step(line: str, verb: str, rest: str) -> Step:
             if found is None or found["kind"] not in _KINDS:
                 return Mistake(line=line[:80], reason=f"`fail` takes one of {', '.join(_KINDS)}")
             times = int(found["times"][:9]) if found["times"] else None
-            return Fail(kind=cast(FailureKind, found["kind"]), times=times)
+            return ScriptedFailure(kind=cast(FailureKind, found["kind"]), times=times)
         case "source":
             url, _, title = rest.strip().partition(" ")
             return Cite(url=url, title=title.strip() or None)
@@ -224,7 +225,7 @@ def _step(line: str, verb: str, rest: str) -> Step:
         case _:
             if rest.strip() not in _STOPS:
                 return Mistake(line=line[:80], reason=f"`stop` takes one of {', '.join(_STOPS)}")
-            return Stop(reason=cast(StopReason, rest.strip()))
+            return ScriptedStop(reason=cast(StopReason, rest.strip()))
 
 
 def _seconds(text: str) -> float | None:

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from holdfast.core.errors import AttemptFailed
-from holdfast.core.failures import Failure
+from holdfast.core.failures import Failure, ModelLimits
 from holdfast.core.shapes import Json
 from holdfast.core.text import clean, one_line
 from holdfast.providers.backoff import retry_after_seconds
-from holdfast.providers.complaints import (
+from holdfast.providers.error_bodies import (
     RETRYABLE,
     Complaint,
     FailureKind,
@@ -24,6 +24,7 @@ from holdfast.providers.complaints import (
     complaint_of,
     read_complaint,
 )
+from holdfast.providers.model_limits import output_limit
 from holdfast.providers.redact import Redactor
 
 DETAIL_CHARACTERS = 2000
@@ -50,6 +51,7 @@ class Endpoint:
         detail: str | None = None,
         status: int | None = None,
         retry_after: float | None = None,
+        limits: ModelLimits | None = None,
     ) -> AttemptFailed:
         return AttemptFailed(
             Failure(
@@ -61,6 +63,7 @@ class Endpoint:
                 retryable=kind in RETRYABLE,
             ),
             retry_after,
+            limits,
         )
 
     def refused(
@@ -77,6 +80,7 @@ class Endpoint:
             detail=complaint.text or body.decode("utf-8", "replace"),
             status=status,
             retry_after=retry_after_seconds(headers, now or datetime.now(UTC)),
+            limits=_limits(kind, complaint),
         )
 
     def complained(self, model: str, error: Json) -> AttemptFailed:
@@ -85,7 +89,11 @@ class Endpoint:
         status = int(complaint.code) if re.fullmatch(r"[45]\d\d", complaint.code) else None
         kind = classify(status, complaint)
         return self.failed(
-            kind, self._message(kind, model, complaint, status), detail=complaint.text, status=status
+            kind,
+            self._message(kind, model, complaint, status),
+            detail=complaint.text,
+            status=status,
+            limits=_limits(kind, complaint),
         )
 
     def not_a_model_server(self, body: bytes, status: int) -> AttemptFailed:
@@ -165,6 +173,13 @@ class Endpoint:
                 return f"The account at {by} has no credit left or is at its limit. Top it up or use another."
             case "context_overflow":
                 return f"The conversation is longer than the model {model} can take."
+            case "output_limit":
+                return (
+                    f"The model {model} writes shorter answers than were asked for. "
+                    f"Set a lower max_output for it. It says: {said}"
+                )
+            case "no_tools":
+                return f"The model {model} cannot use tools. Set tools = false for it. It says: {said}"
             case "content_filter":
                 return f"{by} refused this because of its rules for content. Change the message or the model."
             case "overloaded":
@@ -210,6 +225,16 @@ _MODEL_UNKNOWN = re.compile(
     r"|model\b.{0,120}\b(?:does not exist|not found|not exist|is not supported)",
     re.IGNORECASE,
 )
+
+
+def _limits(kind: FailureKind, complaint: Complaint) -> ModelLimits | None:
+    match kind:
+        case "output_limit":
+            return output_limit(complaint.text)
+        case "no_tools":
+            return ModelLimits(tools=False)
+        case _:
+            return None
 
 
 def _is_page(headers: Mapping[str, str], body: bytes) -> bool:

@@ -21,7 +21,7 @@ ReasoningBack = Literal["never", "content", "details", "chunks"]
 EffortStyle = Literal["reasoning_effort", "reasoning", "thinking"]
 
 
-class Family(Record, frozen=True, kw_only=True):
+class ProviderFamily(Record, frozen=True, kw_only=True):
     kind: str
     output_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     # Whether usage in a stream has to be asked for, and may be.
@@ -43,14 +43,14 @@ class Family(Record, frozen=True, kw_only=True):
 
 
 _FAMILIES = (
-    Family(kind="openai", output_field="max_completion_tokens", cache_key=True, documents=True),
-    Family(
+    ProviderFamily(kind="openai", output_field="max_completion_tokens", cache_key=True, documents=True),
+    ProviderFamily(
         kind="deepseek",
         reasoning_back="content",
         effort_style="thinking",
         effort_names={"minimal": "low", "medium": "high", "xhigh": "high"},
     ),
-    Family(
+    ProviderFamily(
         kind="openrouter",
         reasoning_back="details",
         effort_style="reasoning",
@@ -58,8 +58,8 @@ _FAMILIES = (
         documents=True,
         extra={"usage": {"include": True}},
     ),
-    Family(kind="groq", output_field="max_completion_tokens"),
-    Family(
+    ProviderFamily(kind="groq", output_field="max_completion_tokens"),
+    ProviderFamily(
         kind="mistral",
         stream_options=False,
         reasoning_back="chunks",
@@ -69,10 +69,10 @@ _FAMILIES = (
         ids=IdRule(least=9, most=9, plain=True),
         user_after_tool=False,
     ),
-    Family(kind="ollama"),
-    Family(kind="vllm", top_k=True),
-    Family(kind="llamacpp", top_k=True),
-    Family(kind="compatible"),
+    ProviderFamily(kind="ollama"),
+    ProviderFamily(kind="vllm", top_k=True),
+    ProviderFamily(kind="llamacpp", top_k=True),
+    ProviderFamily(kind="compatible"),
 )
 FAMILIES = {family.kind: family for family in _FAMILIES}
 
@@ -86,7 +86,7 @@ _HOSTS = {
 _PORTS = {11434: "ollama"}
 
 
-def family_of(kind: str, base_url: str) -> Family:
+def family_of(kind: str, base_url: str) -> ProviderFamily:
     """`openai` means the format more often than the company: there the address decides."""
     if kind != "openai":
         return FAMILIES[kind]

@@ -25,7 +25,7 @@ class PromptMessage(Record, frozen=True, kw_only=True):
     parts: Parts
 
 
-class Tool(Record, frozen=True, kw_only=True):
+class ToolSpec(Record, frozen=True, kw_only=True):
     name: str
     description: str
     input_schema: Json
@@ -46,14 +46,14 @@ class NamedTool(Record, frozen=True, kw_only=True):
 ToolChoice = Literal["auto", "none", "required"] | NamedTool
 
 
-class Request(Record, frozen=True, kw_only=True):
+class ModelRequest(Record, frozen=True, kw_only=True):
     """One model call. The same system text, tools and messages always become the same bytes."""
 
     model: ModelConfig
     # Segments from the most to the least stable; providers that cache explicitly do so behind the last one.
     system: tuple[str, ...] = ()
     messages: tuple[PromptMessage, ...]
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
     tool_choice: ToolChoice = "auto"
     effort: str | None = None
     # Fewer than the model's config allows, for calls that only need a line.
@@ -86,12 +86,14 @@ class ReasoningEnd(_Event, frozen=True, gc=False):
 
 
 class ToolCallStart(_Event, frozen=True, gc=False):
-    """`key` names the call within this answer, `kind` says whose id `provider_id` is."""
+    """`key` names the call within this answer, `kind` says whose id `provider_id` is. `data` is what else the
+    provider wants back with the call."""
 
     key: int
     name: str
     provider_id: str
     kind: str
+    data: Mapping[str, Json] | None = None
 
 
 class ToolCallText(_Event, frozen=True, gc=False):
@@ -122,7 +124,7 @@ class SourceFound(_Event, frozen=True, gc=False):
     title: str | None
 
 
-class UsageReport(_Event, frozen=True, gc=False):
+class ReportedUsage(_Event, frozen=True, gc=False):
     """Everything used so far; a later report replaces an earlier one. `cost_usd` only where the provider says
     it."""
 
@@ -147,7 +149,7 @@ Event = (
     | ToolCallEnd
     | ProviderCall
     | SourceFound
-    | UsageReport
+    | ReportedUsage
     | Finished
 )
 
@@ -158,11 +160,11 @@ class Adapter(Protocol):
         """The family of providers this speaks to, as stored in `provider_data`."""
         ...
 
-    def body(self, request: Request) -> bytes:
+    def body(self, request: ModelRequest) -> bytes:
         """The request as it is sent, which holds no secret."""
         ...
 
-    def stream(self, request: Request) -> AsyncGenerator[Event, None]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """The answer as it comes, ending with `Finished`, or `AttemptFailed`. Iterate inside
         `contextlib.aclosing`: leaving it early, or being cancelled inside it, closes the connection at
         once."""

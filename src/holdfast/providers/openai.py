@@ -8,21 +8,22 @@ from holdfast.core.shapes import Json
 from holdfast.providers.decoding import Decoder
 from holdfast.providers.encoding import stable_text
 from holdfast.providers.failures import Endpoint
-from holdfast.providers.families import Family
+from holdfast.providers.families import ProviderFamily
 from holdfast.providers.interface import (
     Event,
     Finished,
+    ModelRequest,
     ReasoningDelta,
     ReasoningEnd,
-    Request,
+    ReportedUsage,
     StopReason,
     TextDelta,
     ToolCallEnd,
     ToolCallStart,
     ToolCallText,
-    UsageReport,
 )
 from holdfast.providers.openai_request import request_body
+from holdfast.providers.think_tags import Piece, ThinkTags
 from holdfast.providers.usage import usage
 
 
@@ -36,6 +37,8 @@ class _CallDelta(msgspec.Struct, gc=False):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None
+    # What Gemini wants back with the call: the signature of its thoughts.
+    extra_content: dict[str, Json] | None = None
 
 
 class _Thought(msgspec.Struct, gc=False):
@@ -54,6 +57,8 @@ class _Delta(msgspec.Struct, gc=False):
     reasoning: str | None = None
     reasoning_details: list[dict[str, Json]] | None = None
     tool_calls: list[_CallDelta] | None = None
+    # The one call that servers of the first version of the format knew.
+    function_call: _Function | None = None
     refusal: str | None = None
 
 
@@ -90,20 +95,20 @@ _STOPS: dict[str, StopReason] = {
 class OpenAIFormat:
     path = "/chat/completions"
 
-    def __init__(self, family: Family) -> None:
+    def __init__(self, family: ProviderFamily) -> None:
         self._family = family
 
     @property
     def kind(self) -> str:
         return self._family.kind
 
-    def headers(self, request: Request, key: str | None) -> dict[str, str]:
+    def headers(self, request: ModelRequest, key: str | None) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, request: Request) -> bytes:
+    def body(self, request: ModelRequest) -> bytes:
         return request_body(request, self._family)
 
-    def reading(self, request: Request, endpoint: Endpoint) -> "OpenAIReading":
+    def reading(self, request: ModelRequest, endpoint: Endpoint) -> "OpenAIReading":
         return OpenAIReading(self._family.kind, request.model.model, endpoint)
 
 
@@ -118,6 +123,8 @@ class OpenAIReading:
         self._finish: str | None = None
         self._refused = False
         self._reasons = False
+        # Until it is known whether the text begins with reasoning in tags.
+        self._tags: ThinkTags | None = ThinkTags()
         self._details: list[dict[str, Json]] = []
         # The calls by the index under which their pieces come, and the one that grew last.
         self._keys: dict[int, tuple[int, str]] = {}
@@ -169,13 +176,16 @@ class OpenAIReading:
         return events
 
     def _choice(self, choice: _Choice) -> Sequence[Event]:
+        if self._finish is not None:
+            return ()  # the answer is whole: what comes after is not part of it
         if choice.finish_reason:
             self._finish = choice.finish_reason
         delta = choice.delta
         if delta is None:
             return ()
         content = delta.content
-        if isinstance(content, str) and content and delta.tool_calls is None and not self._reasons:
+        plain = delta.tool_calls is None and delta.function_call is None
+        if isinstance(content, str) and content and plain and not self._reasons and self._tags is None:
             return (TextDelta(content),)
         return self._delta(delta)
 
@@ -186,23 +196,51 @@ class OpenAIReading:
             self._reasons = True
         # Some send the same text under both names.
         if thought := delta.reasoning_content or delta.reasoning:
+            # What comes apart from the text is not looked for in it.
+            self._end_text(events)
             self._reasons = True
             events.append(ReasoningDelta(thought))
         content = delta.content
         if isinstance(content, str):
             if content:
-                events.extend(self._end_reasoning())
-                events.append(TextDelta(content))
+                self._text(content, events)
         elif content:
             self._chunks(content, events)
         if delta.refusal:
             self._refused = True
             events.append(TextDelta(delta.refusal))
-        if delta.tool_calls:
+        calls = delta.tool_calls or ()
+        if delta.function_call is not None:
+            calls = (*calls, _CallDelta(index=0, function=delta.function_call))
+        if calls:
+            self._end_text(events)
             events.extend(self._end_reasoning())
-            for call in delta.tool_calls:
+            for call in calls:
                 self._call(call, events)
         return events
+
+    def _text(self, content: str, events: list[Event]) -> None:
+        if self._tags is None:
+            self._say([("text", content)], events)
+            return
+        self._say(self._tags.feed(content), events)
+        if self._tags.decided:
+            self._tags = None
+
+    def _end_text(self, events: list[Event]) -> None:
+        """What was kept back because it might have been the beginning of a tag."""
+        if self._tags is not None:
+            self._say(self._tags.end(), events)
+            self._tags = None
+
+    def _say(self, pieces: Sequence[Piece], events: list[Event]) -> None:
+        for kind, text in pieces:
+            if kind == "reasoning":
+                self._reasons = True
+                events.append(ReasoningDelta(text))
+            else:
+                events.extend(self._end_reasoning())
+                events.append(TextDelta(text))
 
     def _chunks(self, chunks: list[_ContentChunk], events: list[Event]) -> None:
         for chunk in chunks:
@@ -212,8 +250,7 @@ class OpenAIReading:
                 thought = thinking if isinstance(thinking, str) else "".join(piece.text for piece in thinking)
                 events.append(ReasoningDelta(thought))
             elif chunk.text:
-                events.extend(self._end_reasoning())
-                events.append(TextDelta(chunk.text))
+                self._text(chunk.text, events)
 
     def _end_reasoning(self) -> Sequence[Event]:
         if not self._reasons:
@@ -239,7 +276,8 @@ class OpenAIReading:
             self._calls += 1
             known = (key, call.id or "")
             self._keys[index] = known
-            events.append(ToolCallStart(key, function.name or "", call.id or "", self._kind))
+            data = {"extra_content": call.extra_content} if call.extra_content else None
+            events.append(ToolCallStart(key, function.name or "", call.id or "", self._kind, data))
         self._open = known[0]
         arguments = function.arguments
         if arguments:
@@ -248,17 +286,19 @@ class OpenAIReading:
 
     def _close(self) -> list[Event]:
         """Everything that is still open is whole, now that the answer is."""
-        events = list(self._end_reasoning())
+        events: list[Event] = []
+        self._end_text(events)
+        events.extend(self._end_reasoning())
         events.extend(ToolCallEnd(key) for key in range(self._calls))
         return events
 
 
-def read_usage(counts: dict[str, Json]) -> UsageReport:
+def read_usage(counts: dict[str, Json]) -> ReportedUsage:
     """`prompt_tokens` includes what the cache served, in every family."""
     prompt = _object(counts.get("prompt_tokens_details"))
     completion = _object(counts.get("completion_tokens_details"))
     cost = counts.get("cost")
-    return UsageReport(
+    return ReportedUsage(
         usage(
             total_input=counts.get("prompt_tokens"),
             output=counts.get("completion_tokens"),

@@ -4,13 +4,18 @@ always gives the same bytes and a longer one begins with them."""
 import base64
 import re
 from collections.abc import Sequence
+from typing import cast
+
+from msgspec import Raw
 
 from holdfast.core.parts import File, Notice, Reasoning, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
+from holdfast.providers.answer_size import answer_size
 from holdfast.providers.call_ids import WireIds, data_of, legal_name
 from holdfast.providers.encoding import stable, stable_text
-from holdfast.providers.families import Family
-from holdfast.providers.interface import NamedTool, PromptMessage, Request
+from holdfast.providers.families import ProviderFamily
+from holdfast.providers.interface import ModelRequest, NamedTool, PromptMessage
+from holdfast.providers.without_tools import told_in_words
 from holdfast.providers.wording import file_words, notice_words, output_text
 
 # What stands for reasoning that is asked for but was never recorded (another model's turn): present, and not
@@ -24,33 +29,25 @@ _OPENAI_MODEL = re.compile(r"(?:openai/)?(?:gpt-\d|o\d)")
 _Object = dict[str, Json]
 
 
-def request_body(request: Request, family: Family) -> bytes:
+def request_body(request: ModelRequest, family: ProviderFamily) -> bytes:
     return stable(_fields(request, family))
 
 
-def _fields(request: Request, family: Family) -> _Object:
+def _fields(request: ModelRequest, family: ProviderFamily) -> dict[str, object]:
     model = request.model
-    fields: _Object = {
+    # Encoded once, to be measured and sent.
+    messages, tools = stable(_messages(request, family)), stable(_tools(request, family))
+    fields: dict[str, object] = {
         "model": model.model,
-        "messages": _messages(request, family),
+        "messages": Raw(messages),
         "stream": True,
-        _output_field(model.model, family): min(request.max_output or model.max_output, model.max_output),
+        _output_field(model.model, family): answer_size(request, len(messages) + len(tools)),
         **family.extra,
     }
     if family.stream_options:
         fields["stream_options"] = {"include_usage": True}
-    if request.tools:
-        fields["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": legal_name(tool.name, family.name_characters),
-                    "description": tool.description,
-                    "parameters": tool.schema(),
-                },
-            }
-            for tool in request.tools
-        ]
+    if request.tools and model.tools:
+        fields["tools"] = Raw(tools)
         if request.tool_choice != "auto":
             fields["tool_choice"] = _choice(request, family)
     for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty"):
@@ -68,14 +65,30 @@ def _fields(request: Request, family: Family) -> _Object:
     return fields
 
 
-def _output_field(model: str, family: Family) -> str:
+def _tools(request: ModelRequest, family: ProviderFamily) -> list[_Object]:
+    if not request.model.tools:
+        return []
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": legal_name(tool.name, family.name_characters),
+                "description": tool.description,
+                "parameters": tool.schema(),
+            },
+        }
+        for tool in request.tools
+    ]
+
+
+def _output_field(model: str, family: ProviderFamily) -> str:
     """Behind an address nobody knows may be OpenAI itself, whose models refuse the field all others have."""
     if family.kind == "compatible" and _OPENAI_MODEL.match(model):
         return "max_completion_tokens"
     return family.output_field
 
 
-def _choice(request: Request, family: Family) -> Json:
+def _choice(request: ModelRequest, family: ProviderFamily) -> Json:
     match request.tool_choice:
         case NamedTool(name=name):
             return {"type": "function", "function": {"name": legal_name(name, family.name_characters)}}
@@ -85,7 +98,7 @@ def _choice(request: Request, family: Family) -> Json:
             return choice
 
 
-def _effort(effort: str | None, family: Family) -> _Object:
+def _effort(effort: str | None, family: ProviderFamily) -> _Object:
     if effort is None:
         return {}
     named = family.effort_names.get(effort, effort)
@@ -100,21 +113,24 @@ def _effort(effort: str | None, family: Family) -> _Object:
             return {"thinking": {"type": "enabled"}, "reasoning_effort": named}
 
 
-def _messages(request: Request, family: Family) -> list[_Object]:
+def _messages(request: ModelRequest, family: ProviderFamily) -> list[_Object]:
     ids = WireIds(family.kind, family.ids)
     messages: list[_Object] = []
     if request.system:
         messages.append({"role": "system", "content": "\n\n".join(request.system)})
     # Whether tools were called since the last user message.
     called = False
-    for message in request.messages:
+    for message in request.messages if request.model.tools else told_in_words(request.messages):
         match message.role:
             case "user":
                 called = False
                 content = _user_content(message, request, family)
                 if content and not family.user_after_tool and messages and messages[-1]["role"] == "tool":
                     messages.append({"role": "assistant", "content": _FILLER})
-                if content:
+                if content and messages and messages[-1]["role"] == "user":
+                    # The templates of many models demand that user and assistant take turns.
+                    messages[-1]["content"] = _joined(messages[-1]["content"], content)
+                elif content:
                     messages.append({"role": "user", "content": content})
             case "assistant":
                 called = called or any(_is_ours(part) for part in message.parts)
@@ -133,11 +149,23 @@ def _messages(request: Request, family: Family) -> list[_Object]:
     return messages
 
 
+def _joined(before: Json, after: str | list[_Object]) -> Json:
+    if isinstance(before, str) and isinstance(after, str):
+        return f"{before}\n\n{after}"
+    return [*_chunks(before), *_chunks(after)]
+
+
+def _chunks(content: Json) -> list[Json]:
+    return cast(list[Json], content) if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
 def _is_ours(part: object) -> bool:
     return isinstance(part, ToolCall) and not part.provider_executed
 
 
-def _user_content(message: PromptMessage, request: Request, family: Family) -> str | list[_Object]:
+def _user_content(
+    message: PromptMessage, request: ModelRequest, family: ProviderFamily
+) -> str | list[_Object]:
     """A plain text where that is all there is: every server takes that, not every one takes chunks."""
     texts: list[str] = []
     chunks: list[_Object] = []
@@ -161,7 +189,7 @@ def _user_content(message: PromptMessage, request: Request, family: Family) -> s
     return "\n\n".join(texts) if len(texts) == len(chunks) else chunks
 
 
-def _file(part: File, request: Request, family: Family) -> _Object | None:
+def _file(part: File, request: ModelRequest, family: ProviderFamily) -> _Object | None:
     content = request.files.get(part.file_id)
     if content is None:
         return None
@@ -179,7 +207,9 @@ def _data_url(media_type: str, content: bytes) -> str:
     return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
 
 
-def _assistant(message: PromptMessage, ids: WireIds, family: Family, *, called: bool) -> _Object | None:
+def _assistant(
+    message: PromptMessage, ids: WireIds, family: ProviderFamily, *, called: bool
+) -> _Object | None:
     text = "\n\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text.strip())
     calls = [
         _call(part, ids, family) for part in message.parts if isinstance(part, ToolCall) and _is_ours(part)
@@ -208,8 +238,8 @@ def _assistant(message: PromptMessage, ids: WireIds, family: Family, *, called: 
     return entry
 
 
-def _call(part: ToolCall, ids: WireIds, family: Family) -> _Object:
-    return {
+def _call(part: ToolCall, ids: WireIds, family: ProviderFamily) -> _Object:
+    call: _Object = {
         "id": ids.of_call(part),
         "type": "function",
         "function": {
@@ -217,6 +247,9 @@ def _call(part: ToolCall, ids: WireIds, family: Family) -> _Object:
             "arguments": stable_text(part.input),
         },
     }
+    if extra := data_of(part.provider_data, family.kind).get("extra_content"):
+        call["extra_content"] = extra  # Gemini refuses a call without the signature that came with it
+    return call
 
 
 def _details(reasoning: Sequence[Reasoning], kind: str) -> list[Json]:

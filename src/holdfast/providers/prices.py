@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from holdfast.core.usage import Usage
 from holdfast.providers.kinds import KINDS
+from holdfast.providers.model_facts import ModelPrice
 
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
 
 _MICROS = 1_000_000
 _MOST_USD = 1_000_000
+# Tokens of a request that no list has a higher price for.
+_SHORT = 1000
 # Providers choose the names they answer with.
 _MOST_UNKNOWN = 1000
 
@@ -52,6 +55,17 @@ class Prices:
             found = self._calculation(kind, model, Usage())
             self._limits[kind, model] = None if found is None else found.model.context_window
         return self._limits[kind, model]
+
+    def price(self, kind: str, model: str) -> ModelPrice | None:
+        """Of a million tokens, for a short request."""
+        each = [
+            self._calculation(kind, model, usage) for usage in (Usage(input=_SHORT), Usage(output=_SHORT))
+        ]
+        read, written = (None if found is None else _micros(found.total_price) for found in each)
+        if read is None or written is None:
+            return None
+        factor = _MICROS // _SHORT
+        return ModelPrice(input_usd_micros=read * factor, output_usd_micros=written * factor)
 
     def _calculation(self, kind: str, model: str, usage: Usage) -> "PriceCalculation | None":
         provider = KINDS[kind].prices if kind in KINDS else None

@@ -18,6 +18,9 @@ _LOOKS_SECRET = re.compile(
     r"""
       (?<![A-Za-z0-9])(?:sk|pk|rk|gsk|xai|hf|nvapi|key|AIza|ya29)[-_.][A-Za-z0-9_.*-]{6,}
     | (?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{20,}
+    | (?<![A-Za-z0-9])(?:gh[opsur]|github_pat|glpat|xox[abeprs]|npm|pypi)[-_][A-Za-z0-9_-]{16,}
+    | (?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}
+    | (?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*
     | (?<=[Bb]earer\ )[^\s"',;}]+
     | (?<=[Bb]asic\ )[A-Za-z0-9+/=]{8,}
     | (?<=://)[^/\s:@]+:[^/\s@]+(?=@)
@@ -31,7 +34,11 @@ _NAMED_SECRET = re.compile(
     ( [^\s"',;&}]{6,} )
     """
 )
-_NAMED_IN_QUERY = re.compile(r"([?&](?:key|token|sig|signature)=)[^&\s\"']+", re.IGNORECASE)
+_NAMED_IN_QUERY = re.compile(r"([?&#](?:key|token|sig|signature)=)[^&\s\"']+", re.IGNORECASE)
+
+
+# Longer than words, and not made like them. Paths and addresses have signs between their words.
+_LONG = re.compile(r"(?<![\w./-])(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[A-Za-z0-9_-]{40,}(?![\w./-])")
 
 
 class Redactor:
@@ -52,6 +59,14 @@ class Redactor:
         text = _NAMED_SECRET.sub(rf"\1{MASK}", text)
         text = _NAMED_IN_QUERY.sub(rf"\1{MASK}", text)
         return _LOOKS_SECRET.sub(MASK, text)
+
+
+def without_secrets(text: str) -> str:
+    """A line of which nothing is needed word for word, without whatever could be a secret."""
+    return _LONG.sub(MASK, _NOBODYS.text(text))
+
+
+_NOBODYS = Redactor()
 
 
 def _spellings(secret: str) -> Iterable[str]:

@@ -2,12 +2,16 @@
 registry; a chat whose model is gone goes on with the default. The HTTP client takes 10 MB of memory and a
 quarter of a second to import: a server that has nothing but the demo model does without."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
+from msgspec.structs import replace
+
 from holdfast.core.errors import AttemptFailed, Bug, InvalidInput, NotFound
-from holdfast.core.failures import Failure
+from holdfast.core.failures import Failure, ModelLimits
 from holdfast.core.shapes import Record
 from holdfast.providers.anthropic import AnthropicFormat
 from holdfast.providers.configs import (
@@ -24,7 +28,9 @@ from holdfast.providers.failures import Endpoint
 from holdfast.providers.families import family_of
 from holdfast.providers.interface import Adapter
 from holdfast.providers.kinds import KINDS, Kind
+from holdfast.providers.model_facts import ModelFacts, described, facts_by_name
 from holdfast.providers.openai import OpenAIFormat
+from holdfast.providers.proxies import proxy_of
 from holdfast.providers.redact import Redactor
 from holdfast.providers.wire import StreamLimits, WireFormat
 
@@ -44,6 +50,18 @@ class Model(Record, frozen=True, kw_only=True):
     instead: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderConnection:
+    """What a request to a provider needs."""
+
+    session: "ClientSession"
+    family: str
+    url: str
+    key: str | None
+    endpoint: Endpoint
+    proxy: str | None
+
+
 class Setup(Record, frozen=True, kw_only=True):
     """Providers and models by name, complete and checked."""
 
@@ -56,12 +74,23 @@ class Setup(Record, frozen=True, kw_only=True):
         """Nothing real is configured: people must be told."""
         return all(provider.kind == "demo" for provider in self.providers.values())
 
+    @property
+    def without_models(self) -> tuple[str, ...]:
+        """Providers that are enabled and that no model uses."""
+        used = {model.provider for model in self.models.values()}
+        return tuple(one.name for one in self.providers.values() if one.enabled and one.name not in used)
+
 
 def complete(
-    providers: Iterable[ProviderConfig], models: Iterable[ModelConfig], environ: Mapping[str, str]
+    providers: Iterable[ProviderConfig],
+    models: Iterable[ModelConfig],
+    environ: Mapping[str, str],
+    *,
+    default: str = "",
 ) -> Setup:
     """What is configured, with what the environment adds: a provider and its first model for every usual key
-    that no provider uses yet, and the demo model when there is nothing else."""
+    that no provider uses yet, and the demo model when there is nothing else. `default` names the model that
+    is taken when none is; empty: the one called default, else the first."""
     known = {provider.name: provider for provider in providers}
     named = {model.name: model for model in models}
     for provider in known.values():
@@ -83,11 +112,16 @@ def complete(
             # An address of one's own says nothing about the models behind it.
             if provider.base_url is None and KINDS[provider.kind].first_model is not None:
                 _add_first_model(named, KINDS[provider.kind], provider.name)
-    if not named:
+    if not named and all(provider.kind == "demo" for provider in known.values()):
         known.setdefault("demo", ProviderConfig(name="demo", kind="demo"))
         named["demo"] = ModelConfig(name="demo", provider="demo", model="demo", context_limit=100_000)
-    default = DEFAULT_MODEL if DEFAULT_MODEL in named else next(iter(named))
-    return Setup(providers=known, models=named, default=default)
+    if default and default not in named:
+        raise InvalidInput(
+            f"[models] default names {default}, and there is no such model; there is "
+            f"{', '.join(named) or 'none'}"
+        )
+    chosen = default or (DEFAULT_MODEL if DEFAULT_MODEL in named else next(iter(named), None))
+    return Setup(providers=known, models=named, default=chosen)
 
 
 def _uses_kind(providers: Mapping[str, ProviderConfig], kind: str) -> bool:
@@ -127,7 +161,12 @@ def _written_key(provider: ProviderConfig) -> str | None:
     return f"env:{variable}" if provider.api_key is None and variable is not None else provider.api_key
 
 
-class Registry:
+def check_key(provider: ProviderConfig, environ: Mapping[str, str]) -> None:
+    """Raises InvalidInput when the key that it needs is not where it is said to be."""
+    read_key(_written_key(provider), environ)
+
+
+class ModelRegistry:
     """Open it as a context manager, on the loop that will call the models."""
 
     def __init__(
@@ -139,6 +178,12 @@ class Registry:
         self._is_open = False
         self._session: ClientSession | None = None
         self._adapters: dict[str, Adapter] = {}
+        # What refusals said about models, by provider and model. It is asked anew after a change or a start.
+        self._learned: dict[tuple[str, str], ModelLimits] = {}
+        # Set when there is other configuration.
+        self.changed = asyncio.Event()
+        # What providers and the price list say about models, by provider and model.
+        self._facts: dict[str, dict[str, ModelFacts]] = {}
 
     @property
     def setup(self) -> Setup:
@@ -146,20 +191,26 @@ class Registry:
 
     def replace(self, setup: Setup) -> None:
         """Other configuration from the next call on; calls under way go on with what they began with."""
+        self._facts = {
+            name: facts
+            for name, facts in self._facts.items()
+            if setup.providers.get(name) == self._setup.providers.get(name)
+        }
         self._setup = setup
-        self._adapters = {}
+        self._adapters, self._learned = {}, {}
+        self.changed.set()
         self._prepare()
 
     def require(self, name: str | None) -> ModelConfig:
         """The config of a model that somebody names now: it must exist and be enabled."""
         if name is None:
-            return self._default()
+            return self.described(self._default())
         config = self._setup.models.get(name)
         if config is None:
             raise NotFound(f"there is no model {name}; there is {', '.join(self._setup.models) or 'none'}")
         if not config.enabled or not self._provider(config).enabled:
             raise InvalidInput(f"the model {name} is disabled")
-        return config
+        return self.described(config)
 
     def resolve(self, name: str | None) -> Model:
         """The model for a chat that chose this one some time ago. Raises `AttemptFailed` when it cannot be
@@ -171,7 +222,40 @@ class Registry:
         provider = self._provider(config)
         if not config.enabled or not provider.enabled:
             raise _unusable(provider, "disabled", f"The model {config.name} is disabled; choose another.")
+        config = _within(self.described(config), self._learned.get((provider.name, config.model)))
         return Model(config=config, provider=provider, adapter=self._adapter(provider), instead=instead)
+
+    def learn(self, model: Model, limits: ModelLimits) -> None:
+        """What a refusal said about the model counts from the next call on."""
+        key = (model.provider.name, model.config.model)
+        before = self._learned.get(key, ModelLimits())
+        self._learned[key] = ModelLimits(
+            max_output=limits.max_output or before.max_output,
+            context_limit=limits.context_limit or before.context_limit,
+            tools=limits.tools and before.tools,
+        )
+
+    def described(self, config: ModelConfig) -> ModelConfig:
+        """The config, with what is known about its model where nothing is configured."""
+        return described(config, self.facts(config.provider, config.model))
+
+    def facts(self, provider: str, model: str) -> ModelFacts:
+        """What is known about a model of this provider."""
+        found = self._facts.get(provider, {}).get(model)
+        if found is None and (known := self._setup.providers.get(provider)) is not None:
+            return facts_by_name(self.family(known), model)
+        return found or ModelFacts()
+
+    def note_facts(self, provider: str, facts: Mapping[str, ModelFacts]) -> None:
+        """What was found out about models of this provider counts from the next call on."""
+        self._facts[provider] = {**self._facts.get(provider, {}), **facts}
+
+    def family(self, provider: ProviderConfig) -> str:
+        """Whose dialect it speaks: `anthropic`, or a family of the OpenAI format."""
+        kind = _kind(provider)
+        if kind.name in ("anthropic", "demo"):
+            return kind.name
+        return family_of(kind.name, provider.base_url or kind.base_url).kind
 
     def has_key(self, provider: ProviderConfig) -> bool:
         """Whether a key is there to be sent, wherever it is written."""
@@ -183,7 +267,12 @@ class Registry:
     def _default(self) -> ModelConfig:
         config = self._setup.models.get(self._setup.default or "")
         if config is None:
-            raise InvalidInput("no model is configured: add [models.default] to holdfast.toml")
+            empty = self._setup.without_models
+            raise InvalidInput(
+                f"The provider {empty[0]} has no model yet. Add one: holdfast model discover {empty[0]}"
+                if empty
+                else "No model is configured: add [models.default] to holdfast.toml."
+            )
         return config
 
     def _provider(self, config: ModelConfig) -> ProviderConfig:
@@ -203,6 +292,14 @@ class Registry:
             return DemoAdapter(provider.name)
         from holdfast.providers.transport import HttpAdapter
 
+        to = self.connection(provider)
+        _, wire = _wire(provider, kind)
+        return HttpAdapter(
+            to.session, wire, to.endpoint, key=to.key, limits=self._limits, environ=self._environ
+        )
+
+    def connection(self, provider: ProviderConfig) -> ProviderConnection:
+        """How to reach it. Raises AttemptFailed when its key is missing."""
         session = self._connected()
         written = _written_key(provider)
         try:
@@ -213,12 +310,18 @@ class Registry:
                 "auth",
                 f"{provider.name} has no key: {error.text}. Set it, or choose another model.",
             ) from None
-        url, wire = _wire(provider, kind)
+        url, _ = _wire(provider, _kind(provider))
         place = key_place(
             provider if provider.api_key else ProviderConfig(name=provider.name, kind="", api_key=written)
         )
-        endpoint = Endpoint(provider=provider.name, url=url, key_place=place, redactor=Redactor([key]))
-        return HttpAdapter(session, wire, endpoint, key=key, limits=self._limits, environ=self._environ)
+        return ProviderConnection(
+            session=session,
+            family=self.family(provider),
+            url=url,
+            key=key,
+            endpoint=Endpoint(provider=provider.name, url=url, key_place=place, redactor=Redactor([key])),
+            proxy=proxy_of(url, self._environ),
+        )
 
     def _prepare(self) -> None:
         """What is slow happens now, not at somebody's first message."""
@@ -254,6 +357,17 @@ def _wire(provider: ProviderConfig, kind: Kind) -> tuple[str, WireFormat]:
         # Written with the version by people who come from the other format.
         return url.removesuffix("/v1"), AnthropicFormat()
     return url, OpenAIFormat(family_of(kind.name, url))
+
+
+def _within(config: ModelConfig, limits: ModelLimits | None) -> ModelConfig:
+    if limits is None:
+        return config
+    return replace(
+        config,
+        max_output=min(config.max_output, limits.max_output or config.max_output),
+        context_limit=limits.context_limit or config.context_limit,
+        tools=config.tools and limits.tools,
+    )
 
 
 def _unusable(provider: ProviderConfig, kind: str, message: str) -> AttemptFailed:

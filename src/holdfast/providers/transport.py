@@ -11,7 +11,7 @@ import msgspec
 from holdfast.core.errors import AttemptFailed
 from holdfast.core.shapes import Json
 from holdfast.providers.failures import Endpoint
-from holdfast.providers.interface import Event, Request
+from holdfast.providers.interface import Event, ModelRequest
 from holdfast.providers.proxies import proxy_of
 from holdfast.providers.sse import EventReader
 from holdfast.providers.wire import StreamLimits, WireFormat
@@ -64,10 +64,10 @@ class HttpAdapter:
     def kind(self) -> str:
         return self._wire.kind
 
-    def body(self, request: Request) -> bytes:
+    def body(self, request: ModelRequest) -> bytes:
         return self._wire.body(request)
 
-    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         response = await self._send(request)
         watch = _Watch(response, self._limits)
         try:
@@ -92,7 +92,7 @@ class HttpAdapter:
             # A response that was read to its end gave its connection back before, and is not touched by this.
             response.close()
 
-    async def _send(self, request: Request) -> aiohttp.ClientResponse:
+    async def _send(self, request: ModelRequest) -> aiohttp.ClientResponse:
         headers = {
             "Content-Type": "application/json",
             "Accept": "text/event-stream",
@@ -123,7 +123,7 @@ class HttpAdapter:
             raise
         return response
 
-    async def _check(self, request: Request, response: aiohttp.ClientResponse) -> None:
+    async def _check(self, request: ModelRequest, response: aiohttp.ClientResponse) -> None:
         kind = response.content_type
         if response.status == 200 and "html" not in kind and kind != "application/json":
             return

@@ -5,17 +5,17 @@ import asyncio
 from holdfast.core.errors import AttemptFailed
 from holdfast.core.failures import Failure
 from holdfast.core.parts import Text
-from holdfast.providers.interface import PromptMessage, Request, TextDelta
-from holdfast.providers.registry import Registry
+from holdfast.providers.interface import ModelRequest, PromptMessage, TextDelta
+from holdfast.providers.registry import ModelRegistry
 
 SECONDS = 30.0
 PROMPT = "Reply with the single word: ready"
 
 
-async def try_model(registry: Registry, name: str) -> str:
+async def try_model(registry: ModelRegistry, name: str) -> str:
     """What the model said, in short. Raises AttemptFailed with what to change."""
     model = registry.resolve(name)
-    request = Request(
+    request = ModelRequest(
         model=model.config,
         messages=(PromptMessage(role="user", parts=(Text(text=PROMPT),)),),
         max_output=200,

@@ -5,7 +5,7 @@ it in a thread."""
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
@@ -13,9 +13,11 @@ from typing import Literal
 from holdfast.core.errors import BadScript, InvalidInput, NotFound
 from holdfast.core.runs import Language
 from holdfast.core.shapes import Record
-from holdfast.scripts.source import MAX_BYTES, SUFFIXES, Script, read_script
-from holdfast.workspaces.beneath import Root
+from holdfast.scripts.source import MAX_BYTES, SUFFIXES, Script
+from holdfast.workspaces.files.file_root import Root
 
+# Reads a script, or raises BadScript.
+Read = Callable[[bytes, Language], Script]
 Origin = Literal["project", "home", "catalogue"]
 
 OURS = (".holdfast", "workflows")
@@ -24,10 +26,10 @@ CATALOGUE = Path(__file__).with_name("catalogue")
 MAX_FILES = 1000
 
 
-class Place(Record, frozen=True, kw_only=True):
+class WorkflowDirectory(Record, frozen=True, kw_only=True):
     """A directory of workflows: `inside` is below `root`, and nothing in it leads out of there."""
 
-    root: Path
+    root: Root
     inside: tuple[str, ...]
     origin: Origin
     suffixes: tuple[str, ...]
@@ -49,21 +51,24 @@ class Workflow(Record, frozen=True, kw_only=True):
     hidden_by: str | None = None
 
 
-def places(project: Path | None, home: Path | None) -> tuple[Place, ...]:
+def places(project: Root | None, home: Path | None) -> tuple[WorkflowDirectory, ...]:
     """Nearest first."""
-    found: list[Place] = []
-    roots: list[tuple[Path, Origin]] = [(project, "project")] if project is not None else []
-    if home is not None and home != project:
-        roots.append((home, "home"))
+    found: list[WorkflowDirectory] = []
+    roots: list[tuple[Root, Origin]] = [(project, "project")] if project is not None else []
+    if home is not None and (project is None or home != project.path):
+        roots.append((Root(home), "home"))
     for root, origin in roots:
-        found.append(Place(root=root, inside=OURS, origin=origin, suffixes=(".js", ".py")))
-        found.append(Place(root=root, inside=THEIRS, origin=origin, suffixes=(".js",)))
-    return (*found, Place(root=CATALOGUE, inside=(), origin="catalogue", suffixes=(".js", ".py")))
+        found.append(WorkflowDirectory(root=root, inside=OURS, origin=origin, suffixes=(".js", ".py")))
+        found.append(WorkflowDirectory(root=root, inside=THEIRS, origin=origin, suffixes=(".js",)))
+    return (
+        *found,
+        WorkflowDirectory(root=Root(CATALOGUE), inside=(), origin="catalogue", suffixes=(".js", ".py")),
+    )
 
 
-def discover(where: tuple[Place, ...]) -> tuple[Workflow, ...]:
+def discover(where: tuple[WorkflowDirectory, ...], read: Read) -> tuple[Workflow, ...]:
     """All of them, by name, the nearest first."""
-    files = [workflow for place in where for workflow in _read_place(place)]
+    files = [workflow for place in where for workflow in _read_place(place, read)]
     builtin = {file.name for file in files if file.origin == "catalogue" and file.script is not None}
     first: dict[str, str] = {}
     listed: list[Workflow] = []
@@ -76,9 +81,9 @@ def discover(where: tuple[Place, ...]) -> tuple[Workflow, ...]:
     return tuple(sorted(listed, key=lambda workflow: workflow.name))
 
 
-def find(name: str, where: tuple[Place, ...]) -> Workflow:
+def find(name: str, where: tuple[WorkflowDirectory, ...], read: Read) -> Workflow:
     """The workflow that is run when somebody says this name."""
-    listed = discover(where)
+    listed = discover(where, read)
     for workflow in listed:
         if workflow.name == name and workflow.script is not None and workflow.hidden_by is None:
             return workflow
@@ -90,14 +95,13 @@ def find(name: str, where: tuple[Place, ...]) -> Workflow:
     raise NotFound(f"There is no workflow “{name}”. There is: {', '.join(close)}.")
 
 
-def read_at(root: Path, path: str) -> Script:
+def read_at(root: Root, path: str, read: Read) -> Script:
     """The script at a path inside a workspace, for `workflow({scriptPath})`."""
     language = SUFFIXES.get(os.path.splitext(path)[1])
     if language is None:
         raise InvalidInput(f"{path} is not a workflow script: its name ends in .js or .py.")
-    place = Root(root)
-    with place.open() as tree, tree.place(place.parse(path)) as found:
-        return read_script(_read(found.name, found.directory), language)
+    with root.open() as tree, tree.place(root.parse(path)) as found:
+        return read(_bytes(found.name, found.directory), language)
 
 
 def _placed(file: Workflow, nearer: str | None, builtin: set[str]) -> Workflow:
@@ -112,22 +116,22 @@ def _placed(file: Workflow, nearer: str | None, builtin: set[str]) -> Workflow:
     )
 
 
-def _read_place(place: Place) -> Iterator[Workflow]:
+def _read_place(place: WorkflowDirectory, read: Read) -> Iterator[Workflow]:
     try:
-        with Root(place.root).open() as tree, tree.directory(place.inside) as directory:
+        with place.root.open() as tree, tree.directory(place.inside) as directory:
             names = sorted(name for name in os.listdir(directory) if name.endswith(place.suffixes))
             for name in names[:MAX_FILES]:
-                yield _read_file(place, name, directory)
+                yield _read_file(place, name, directory, read)
     except (NotFound, InvalidInput):
         return  # no such directory, or one that leads elsewhere
 
 
-def _read_file(place: Place, name: str, directory: int) -> Workflow:
+def _read_file(place: WorkflowDirectory, name: str, directory: int, read: Read) -> Workflow:
     stem, suffix = os.path.splitext(name)
-    path = str(place.root.joinpath(*place.inside, name))
+    path = str(place.root.path.joinpath(*place.inside, name))
     language = SUFFIXES[suffix]
     try:
-        script = read_script(_read(name, directory), language)
+        script = read(_bytes(name, directory), language)
     except BadScript as error:
         return Workflow(
             name=stem, origin=place.origin, path=path, language=language, error=error.text, line=error.line
@@ -135,7 +139,7 @@ def _read_file(place: Place, name: str, directory: int) -> Workflow:
     return Workflow(name=script.meta.name, origin=place.origin, path=path, language=language, script=script)
 
 
-def _read(name: str, directory: int) -> bytes:
+def _bytes(name: str, directory: int) -> bytes:
     """Never waits and never follows a link: a name may be anything by now."""
     try:
         descriptor = os.open(

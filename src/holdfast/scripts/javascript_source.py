@@ -27,6 +27,10 @@ _WHY = {
 _DEFAULT = "__holdfast_default"
 # A word of the engine: it notes the line.
 _THROWN = b"__holdfast_thrown"
+# And its lines in loops, so that one without an end can be named.
+_LINE = "__holdfast_line"
+_LOOPS = "__holdfast_loops"
+_LOOP_STATEMENTS = ("for_statement", "for_in_statement", "while_statement", "do_statement")
 
 
 def read_javascript(text: str) -> tuple[Literally, str]:
@@ -34,8 +38,9 @@ def read_javascript(text: str) -> tuple[Literally, str]:
     root = _parse(source)
     if root.has_error:
         raise _complain(source, root)
+    own = {_text(node) for node in _nodes(root) if _is_bound(node)}
     for node in _nodes(root):
-        _refuse(node)
+        _refuse(node, own)
     statements = [node for node in root.named_children if node.type not in _NOT_STATEMENTS]
     literal = _meta(statements[0] if statements else None)
     for node in statements[1:]:
@@ -62,7 +67,8 @@ def _parse(source: bytes) -> Node:
 
 
 def _line(node: Node) -> int:
-    return node.start_point.row + 1
+    # By index: the names of a point are broken in a release of the parser.
+    return node.start_point[0] + 1
 
 
 def _text(node: Node) -> str:
@@ -123,21 +129,23 @@ def _nodes(root: Node) -> Iterator[Node]:
                 return
 
 
-def _refuse(node: Node) -> None:
+def _refuse(node: Node, own: set[str]) -> None:
     match node.type:
         case "identifier":
             check_name(_text(node), _line(node))
         case "import" | "import_statement":
             raise bad(_line(node), _WHY["import"])
         case "call_expression":
-            if _field(node, "function") == "require":
+            if _field(node, "function") == "require" and "require" not in own:
                 raise bad(_line(node), _WHY["require"])
         case "member_expression":
-            if _field(node, "object") == "module" and _field(node, "property") == "exports":
+            exports = _field(node, "object") == "module" and _field(node, "property") == "exports"
+            if exports and "module" not in own:
                 raise bad(_line(node), _WHY["module.exports"])
         case "assignment_expression":
             left = node.child_by_field_name("left")
-            if left is not None and left.type == "member_expression" and _field(left, "object") == "exports":
+            written = _field(left, "object") if left is not None and left.type == "member_expression" else ""
+            if written == "exports" and "exports" not in own:
                 raise bad(_line(node), _WHY["module.exports"])
         case "jsx_element" | "jsx_self_closing_element":
             raise bad(_line(node), "JSX is not JavaScript that runs here.")
@@ -149,6 +157,31 @@ def _refuse(node: Node) -> None:
                 )
         case _:
             pass
+
+
+_BINDERS = {
+    "variable_declarator": "name",
+    "function_declaration": "name",
+    "generator_function_declaration": "name",
+    "class_declaration": "name",
+    "arrow_function": "parameter",
+    "catch_clause": "parameter",
+    "assignment_pattern": "left",
+    "object_assignment_pattern": "left",
+    "pair_pattern": "value",
+}
+
+
+def _is_bound(node: Node) -> bool:
+    """Whether a name is given a meaning here."""
+    if node.type == "shorthand_property_identifier_pattern":
+        return True
+    parent = node.parent if node.type == "identifier" else None
+    if parent is None:
+        return False
+    if parent.type in ("formal_parameters", "array_pattern", "rest_pattern"):
+        return True
+    return parent.type in _BINDERS and parent.child_by_field_name(_BINDERS[parent.type]) == node
 
 
 def _field(node: Node, name: str) -> str:
@@ -301,7 +334,7 @@ def _wrap(source: bytes, root: Node, statements: list[Node]) -> str:
         done = end
     body = b"".join([*pieces, source[done:]]).decode()
     last = f"\n;return {_DEFAULT}(args)" if defaults else ""
-    return '(async()=>{"use strict";' + body + last + "\n})"
+    return f'(async()=>{{"use strict";let {_LINE}=0;{_LOOPS}(()=>{_LINE});' + body + last + "\n})"
 
 
 def _edits(root: Node, meta: Node, default: Node | None) -> Iterator[tuple[int, int, bytes]]:
@@ -311,8 +344,12 @@ def _edits(root: Node, meta: Node, default: Node | None) -> Iterator[tuple[int, 
     for node in _nodes(root):
         if node.type == "throw_statement":
             thrown = _parts(node)[0]
-            yield thrown.start_byte, thrown.start_byte, _THROWN + b"(("
+            word = _THROWN + (b"_new" if thrown.type == "new_expression" else b"")
+            yield thrown.start_byte, thrown.start_byte, word + b"(("
             yield thrown.end_byte, thrown.end_byte, b"))"
+        elif node.type in _LOOP_STATEMENTS and (body := node.child_by_field_name("body")) is not None:
+            yield body.start_byte, body.start_byte, f"{{{_LINE}={_line(node)};".encode()
+            yield body.end_byte, body.end_byte, b"}"
     function = _default_function(default) if default is not None else None
     if default is not None and function is not None:
         between = (root.text or b"")[default.start_byte : function.start_byte]

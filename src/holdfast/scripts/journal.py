@@ -5,86 +5,60 @@ than its journal is found out at the first call that differs."""
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from holdfast.core.errors import Contradiction
-from holdfast.core.runs import CallError, CallKind, CallOutcome
+from holdfast.core.runs import CallKey, CallKind, Ended, RunCall
 from holdfast.core.shapes import Json, Record
 from holdfast.core.text import one_line
-from holdfast.scripts.engines.messages import AgentCall, Answer, Call, PauseCall, WorkflowCall
+from holdfast.scripts.engines.messages import AgentCall, Call, CallAnswer, PauseCall, WorkflowCall
 
 # Which script made a call: the run's own, or the workflow that call N of it started.
 Scope = int
 MAIN: Scope = 0
+# A call: which script made it, and its number there.
+Place = tuple[Scope, int]
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-class Key(NamedTuple):
-    """What decides the answer of a call, and the how manieth call of a run that is the same in this."""
-
-    hash: str
-    occurrence: int
-
-
-class Ended(Record, frozen=True, kw_only=True):
-    outcome: CallOutcome
-    value: Json = None
-    error: CallError | None = None
-
-
-class Entry(Record, frozen=True, kw_only=True):
-    """One call. Written when it is made, again when it has ended, and when the script is told."""
-
+class JournalDelivery(Record, frozen=True, kw_only=True):
     scope: Scope
-    number: int
-    kind: CallKind
-    hash: str
-    occurrence: int
-    label: str | None = None
-    phase: str | None = None
-    branch: str | None = None
-    ended: Ended | None = None
-    # Lent by an earlier run, so it cost nothing.
-    reused: bool = False
-    # Its place in the order in which the script heard answers, and what had been spent then.
-    delivery: int | None = None
-    spent: int | None = None
-
-    @property
-    def key(self) -> Key:
-        return Key(self.hash, self.occurrence)
-
-
-class Delivery(Record, frozen=True, kw_only=True):
-    scope: Scope
-    answer: Answer
+    answer: CallAnswer
 
 
 class Journal:
     """Of one run, in memory. What it returns is what must be stored before it is acted upon."""
 
-    def __init__(self, recorded: Iterable[Entry] = (), lent: Mapping[Key, Ended] | None = None) -> None:
-        self._entries: dict[tuple[Scope, int], Entry] = {}
-        self._confirmed: set[tuple[Scope, int]] = set()
+    def __init__(self, recorded: Iterable[RunCall] = (), lent: Mapping[CallKey, Ended] | None = None) -> None:
+        self._entries: dict[Place, RunCall] = {}
+        self._confirmed: set[Place] = set()
         self._occurrences: Counter[str] = Counter()
         self._lent = dict(lent or {})
+        self._withheld = 0
         for entry in recorded:
             self._entries[entry.scope, entry.number] = entry
             self._occurrences[entry.hash] = max(self._occurrences[entry.hash], entry.occurrence)
         self._delivered = max((entry.delivery or 0 for entry in self._entries.values()), default=0)
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[RunCall]:
         """In the order the calls were made."""
         return list(self._entries.values())
 
-    def entry(self, scope: Scope, number: int) -> Entry:
+    def __contains__(self, place: Place) -> bool:
+        return place in self._entries
+
+    def entry(self, scope: Scope, number: int) -> RunCall:
         return self._entries[scope, number]
 
-    def recorded_deliveries(self) -> list[Delivery]:
+    def put(self, entry: RunCall) -> None:
+        """With what else is known of the call: who works on it, when, at what cost."""
+        self._entries[entry.scope, entry.number] = entry
+
+    def recorded_deliveries(self) -> list[JournalDelivery]:
         """What the scripts have heard already, to be told again before anything new. A nested workflow that
         has ended is not run again: its answer is known."""
         over = self._over()
@@ -95,9 +69,14 @@ class Journal:
         ]
         return [_delivery(entry) for entry in sorted(heard, key=lambda entry: entry.delivery or 0)]
 
-    def made(self, scope: Scope, call: Call) -> Entry:
+    @property
+    def withheld(self) -> int:
+        """How many answers were there to be lent and were not, because something around them changed."""
+        return self._withheld
+
+    def made(self, scope: Scope, call: Call, *, lends: bool = True) -> RunCall:
         """The entry of a call that the script has just made: the recorded one, or a new one, which has ended
-        at once when an earlier run lends its answer."""
+        at once when an earlier run lends its answer. Without `lends` it does not."""
         place = scope, call.number
         found = hash_of(call)
         known = self._entries.get(place)
@@ -110,25 +89,27 @@ class Journal:
         self._occurrences[found] += 1
         entry = _new_entry(scope, call, found, self._occurrences[found])
         answer = self._lent.get(entry.key)
-        if answer is not None:
-            entry = msgspec.structs.replace(entry, ended=answer, reused=True)
+        if answer is not None and not lends:
+            self._withheld += 1
+        elif answer is not None:
+            entry = replace(_with_end(entry, answer), reused=True)
         self._entries[place] = entry
         return entry
 
-    def ended(self, scope: Scope, number: int, ended: Ended) -> Entry:
+    def ended(self, scope: Scope, number: int, ended: Ended) -> RunCall:
         entry = self._entries[scope, number]
-        if entry.ended is not None:
+        if entry.outcome is not None:
             return entry  # told twice: what was stored first counts
-        entry = self._entries[scope, number] = msgspec.structs.replace(entry, ended=ended)
+        entry = self._entries[scope, number] = _with_end(entry, ended)
         return entry
 
-    def deliver(self, scope: Scope, number: int, spent: int) -> tuple[Entry, Delivery]:
+    def deliver(self, scope: Scope, number: int, spent: int) -> tuple[RunCall, JournalDelivery]:
         """The script is told next. An answer is delivered once."""
         entry = self._entries[scope, number]
-        assert entry.ended is not None
+        assert entry.outcome is not None
         assert entry.delivery is None
         self._delivered += 1
-        entry = msgspec.structs.replace(entry, delivery=self._delivered, spent=spent)
+        entry = replace(entry, delivery=self._delivered, spent=spent)
         self._entries[scope, number] = entry
         return entry, _delivery(entry)
 
@@ -147,17 +128,17 @@ class Journal:
         return {
             entry.number
             for entry in self._entries.values()
-            if entry.kind == "workflow" and entry.ended is not None
+            if entry.kind == "workflow" and entry.outcome is not None
         }
 
 
-def lend(entries: Iterable[Entry]) -> dict[Key, Ended]:
+def lend(entries: Iterable[RunCall]) -> dict[CallKey, Ended]:
     """What a run that is over lends to the next: its good answers. A nested workflow is run again, and its
-    own calls are lent one by one."""
+    own calls are lent one by one; a pause is waited for again, so that timers keep their order."""
     return {
-        entry.key: entry.ended
+        entry.key: ended
         for entry in entries
-        if entry.kind != "workflow" and entry.ended is not None and entry.ended.outcome == "succeeded"
+        if entry.kind == "agent" and (ended := entry.ended) is not None and ended.outcome == "succeeded"
     }
 
 
@@ -191,17 +172,17 @@ def kind_of(call: Call) -> CallKind:
             return "pause"
 
 
-def unawaited(entries: Sequence[Entry]) -> list[str]:
+def unawaited(entries: Sequence[RunCall]) -> list[str]:
     """The names of agents that are still at work, for a warning when the script ends: nobody waits for them.
     One that has ended, or was reused, is not cancelled and needs none."""
     return [
         entry.label or f"agent {entry.number}"
         for entry in entries
-        if entry.kind == "agent" and entry.ended is None
+        if entry.kind == "agent" and entry.outcome is None
     ]
 
 
-def _new_entry(scope: Scope, call: Call, found: str, occurrence: int) -> Entry:
+def _new_entry(scope: Scope, call: Call, found: str, occurrence: int) -> RunCall:
     label, phase = None, call.phase
     match call:
         case AgentCall(options=options):
@@ -210,7 +191,7 @@ def _new_entry(scope: Scope, call: Call, found: str, occurrence: int) -> Entry:
             label = name or path
         case PauseCall():
             pass
-    return Entry(
+    return RunCall(
         scope=scope,
         number=call.number,
         kind=kind_of(call),
@@ -222,14 +203,17 @@ def _new_entry(scope: Scope, call: Call, found: str, occurrence: int) -> Entry:
     )
 
 
-def _delivery(entry: Entry) -> Delivery:
-    assert entry.ended is not None
+def _with_end(entry: RunCall, ended: Ended) -> RunCall:
+    return replace(entry, outcome=ended.outcome, value=ended.value, error=ended.error)
+
+
+def _delivery(entry: RunCall) -> JournalDelivery:
     assert entry.spent is not None
-    answer = Answer(call=entry.number, spent=entry.spent, value=entry.ended.value, error=entry.ended.error)
-    return Delivery(scope=entry.scope, answer=answer)
+    answer = CallAnswer(call=entry.number, spent=entry.spent, value=entry.value, error=entry.error)
+    return JournalDelivery(scope=entry.scope, answer=answer)
 
 
-def _contradiction(known: Entry, call: Call) -> str:
+def _contradiction(known: RunCall, call: Call) -> str:
     asked = (
         f"an agent with “{one_line(call.prompt, 80)}”"
         if isinstance(call, AgentCall)
@@ -241,7 +225,7 @@ def _contradiction(known: Entry, call: Call) -> str:
     )
 
 
-def _named(entry: Entry) -> str:
+def _named(entry: RunCall) -> str:
     article = "an" if entry.kind == "agent" else "a"
     label = f" “{one_line(entry.label, 60)}”" if entry.label else ""
     return f"call {entry.number}, {article} {entry.kind}{label}"

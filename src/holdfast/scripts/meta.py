@@ -3,14 +3,14 @@ so that each complaint names its line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from holdfast.core.errors import BadScript, InvalidInput
 from holdfast.core.shapes import Json, Record
 from holdfast.tools.schema import check_schema
 
-MAX_NAME = 100
-MAX_TEXT = 4000
+MAX_NAME = 1000
+MAX_TEXT = 100_000
 MAX_PHASES = 100
 MAX_BUDGET = 10**12
 
@@ -30,6 +30,8 @@ class Meta(Record, frozen=True, kw_only=True):
     when_to_use: str | None = None
     # Output tokens of a run with all its agents.
     budget: int | None = None
+    # Whether a finished run lends its calls too.
+    reuse: Literal["always"] | None = None
     # A JSON Schema of the arguments. None: any JSON, or nothing.
     args: dict[str, Json] | None = None
 
@@ -51,7 +53,7 @@ def make_meta(literal: Literally) -> tuple[Meta, tuple[str, ...]]:
     """The meta, and a warning for each field that is not known."""
     if not isinstance(literal.value, dict):
         raise bad(literal.line, "meta must be an object with a name and a description.")
-    known = {"name", "description", "phases", "whenToUse", "when_to_use", "budget", "args"}
+    known = {"name", "description", "phases", "whenToUse", "when_to_use", "budget", "args", "reuse"}
     meta = Meta(
         name=_required(literal, "name", _name),
         description=_required(literal, "description", _text),
@@ -59,6 +61,7 @@ def make_meta(literal: Literally) -> tuple[Meta, tuple[str, ...]]:
         when_to_use=_optional(literal, "whenToUse", _text) or _optional(literal, "when_to_use", _text),
         budget=_optional(literal, "budget", _budget),
         args=_optional(literal, "args", _schema),
+        reuse=_optional(literal, "reuse", _reuse),
     )
     return meta, tuple(
         f"Line {literal.inside[key].line}: meta.{key} is not known and means nothing here."
@@ -78,7 +81,7 @@ def _optional(
     parent: Literally, key: str, read: Callable[[str, Literally], T], path: str = "meta"
 ) -> T | None:
     found = parent.inside.get(key)
-    if found is None or found.value is None:
+    if found is None or found.value is None or found.value == "":
         return None
     return read(f"{path}.{key}", found)
 
@@ -111,8 +114,10 @@ def _phases(path: str, literal: Literally) -> tuple[PlannedPhase, ...]:
 
 
 def _phase(path: str, literal: Literally) -> PlannedPhase:
+    if isinstance(literal.value, str):
+        return PlannedPhase(title=_text(path, literal))
     if not isinstance(literal.value, dict) or "title" not in literal.inside:
-        raise bad(literal.line, f"{path} must be an object with a title.")
+        raise bad(literal.line, f"{path} must be a title, or an object with one.")
     return PlannedPhase(
         title=_text(f"{path}.title", literal.inside["title"]),
         detail=_optional(literal, "detail", _text, path),
@@ -127,6 +132,12 @@ def _budget(path: str, literal: Literally) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MAX_BUDGET:
         raise bad(literal.line, f"{path} must be a whole number of output tokens above zero.")
     return value
+
+
+def _reuse(path: str, literal: Literally) -> Literal["always"]:
+    if literal.value != "always":
+        raise bad(literal.line, f"{path} can only be 'always': a finished run lends its calls too.")
+    return "always"
 
 
 def _schema(path: str, literal: Literally) -> dict[str, Json]:

@@ -3,13 +3,15 @@ sentence than it would give itself, and the rest becomes the body of one corouti
 program is ours, so its lines are those of the text, plus one (`LINES_BEFORE`)."""
 
 import ast
+import builtins
 import threading
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 
 from holdfast.core.errors import BadScript
 from holdfast.core.shapes import Json
-from holdfast.scripts.engines.desk import NO_CHANCE, NO_CLOCK, NO_SYSTEM
+from holdfast.scripts.engines.script_calls import NO_CHANCE, NO_CLOCK, NO_SYSTEM
 from holdfast.scripts.meta import Literally, bad
 from holdfast.scripts.names import WORDS, check_name
 
@@ -18,7 +20,14 @@ PARSES = 3
 # What is done to warnings is done to those of the whole process: one at a time.
 _QUIET = threading.Lock()
 _BODY = "__workflow__"
-_THERE = "json, math, re and asyncio.sleep are there without an import."
+# Ours, or the sandbox's own and brought along: an import of them only gives them a name.
+_BROUGHT = ("asyncio", "json", "math", "re", "textwrap", "statistics", "string")
+# What the sandbox has itself.
+_IMPORTED = (
+    "base64", "bisect", "collections", "copy", "dataclasses", "datetime", "decimal", "functools", "hashlib",
+    "itertools", "typing", "__future__",
+)  # fmt: skip
+_THERE = f"a script can import {', '.join(sorted({*_BROUGHT, *_IMPORTED} - {'__future__'}))}."
 _NO_TEXT = "() is not available: a script runs only what is written in it."
 # Never, whatever the script calls by this name.
 _NAMES = {
@@ -38,13 +47,14 @@ _ABSENT = {
         name: f"{name}() is not available."
         for name in ("globals", "locals", "vars", "callable", "memoryview")
     },
-    **dict.fromkeys(("time", "datetime"), f"{NO_CLOCK}."),
+    **dict.fromkeys(("time", "zoneinfo", "calendar"), f"{NO_CLOCK}."),
     **dict.fromkeys(("random", "uuid", "secrets"), f"{NO_CHANCE}."),
     **dict.fromkeys(("os", "sys", "subprocess", "socket", "pathlib", "requests", "ctypes"), f"{NO_SYSTEM}."),
 }
+_EXCEPTIONS = frozenset(
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)
+)
 _STATEMENTS: dict[type[ast.AST], str] = {
-    ast.Import: f"imports are not available: {_THERE}",
-    ast.ImportFrom: f"imports are not available: {_THERE}",
     ast.Yield: "yield is not available: build a list.",
     ast.YieldFrom: "yield is not available: build a list.",
     ast.Delete: "del is not available: use pop(), or build what you want to keep.",
@@ -56,10 +66,20 @@ _STATEMENTS: dict[type[ast.AST], str] = {
 
 def read_python(text: str) -> tuple[Literally, str]:
     module = _parse(text)
+    if (
+        module.body
+        and isinstance(module.body[0], ast.Expr)
+        and isinstance(module.body[0].value, ast.Constant)
+    ):
+        return _read(text, module, module.body[1:])
+    return _read(text, module, module.body)
+
+
+def _read(text: str, module: ast.Module, body: list[ast.stmt]) -> tuple[Literally, str]:
     bound = {name for node in ast.walk(module) for name in _bound_by(node)}
     for node in ast.walk(module):
         _refuse(node, bound)
-    return _meta(module.body[0] if module.body else None), _wrap(text, module)
+    return _meta(body[0] if body else None), _wrap(text, module)
 
 
 def _parse(text: str) -> ast.Module:
@@ -85,16 +105,65 @@ def _tree(text: str) -> ast.Module:
 def _refuse(node: ast.AST, bound: set[str]) -> None:
     line = getattr(node, "lineno", 1)
     if sentence := _STATEMENTS.get(type(node)):
-        raise bad(line, " ".join([sentence, *_why_absent(node)]))
+        raise bad(line, sentence)
     match node:
         case ast.Name(id=name) | ast.arg(arg=name):
             if sentence := _NAMES.get(name) or (name not in bound and _ABSENT.get(name)):
                 raise bad(line, sentence)
             check_name(name, line)
+        case ast.Import() | ast.ImportFrom():
+            _check_import(node, line)
+        case ast.Call(func=ast.Name(id=name), args=[_, _, *_]) if name in _EXCEPTIONS:
+            raise bad(line, f"{name}() takes one text here: write f'...' with all of it.")
         case ast.ClassDef(bases=bases, keywords=keywords) if bases or keywords:
-            raise bad(line, "a class cannot have a base class: the sandbox has no inheritance.")
+            raise bad(line, _base_class(bases))
+        case ast.FunctionDef(decorator_list=[*marks]) if any(
+            isinstance(mark, ast.Name) and mark.id in ("property", "classmethod", "staticmethod")
+            for mark in marks
+        ):
+            raise bad(
+                line, "properties, class methods and static methods are not available: write a function."
+            )
         case _:
             pass
+
+
+_MINUTES = {
+    "enum": "Use plain texts or a dict in place of an Enum",
+    "operator": "Write a lambda in place of an operator",
+    "heapq": "Use sorted() in place of a heap",
+    "contextlib": "Write try and finally",
+    "abc": "There is no inheritance here",
+    "types": "A dict will do",
+    "logging": "Use log()",
+    "pydantic": "Use a schema of agent()",
+    "numpy": "Use math and statistics",
+}
+
+
+def _check_import(node: ast.Import | ast.ImportFrom, line: int) -> None:
+    names = [node.module or "."] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]
+    for name in names:
+        top = name.split(".")[0]
+        if top in _BROUGHT or top in _IMPORTED:
+            if "." in name and name != "collections.abc":
+                raise bad(line, f"{name} cannot be imported: {_THERE}")
+            continue
+        why = _ABSENT.get(top)
+        instead = f"{_MINUTES[top]}. " if top in _MINUTES else f"And {why} " if why else ""
+        raise bad(line, f"{top or 'a module of your own'} cannot be imported: {_THERE} {instead}".strip())
+    if isinstance(node, ast.ImportFrom) and any(name.name == "*" for name in node.names):
+        raise bad(line, "name what is imported: import * is not available.")
+
+
+def _base_class(bases: list[ast.expr]) -> str:
+    names = [base.id for base in bases if isinstance(base, ast.Name)]
+    if any(name.endswith(("Error", "Exception")) for name in names):
+        return (
+            "exceptions of your own are not available: the sandbox has no inheritance. "
+            "Raise ValueError or RuntimeError, and tell them apart by their text."
+        )
+    return "a class cannot have a base class: the sandbox has no inheritance."
 
 
 # Meta
@@ -159,11 +228,81 @@ def _wrap(text: str, module: ast.Module) -> str:
     lines = text.split("\n")
     inside = _lines_in_texts(module)
     shared = _shared_names(module, lines)
+    # The last one first, so that columns stay right. They are counted in bytes.
+    for row, start, end, new in sorted(_edits(module), reverse=True):
+        line = lines[row - 1].encode()
+        lines[row - 1] = (line[:start] + new.encode() + line[end:]).decode()
     body = "\n".join(line if number in inside else f" {line}" for number, line in enumerate(lines, 1))
     # A word that the script gives another meaning has its own until then, as it would outside of a function.
-    words = (WORDS | {"asyncio", "json", "math", "re"}) & (shared | _bound_at_top(module)) - {"meta"}
+    words = (WORDS | set(_BROUGHT)) & (shared | _bound_at_top(module)) - {"meta"}
     names = ",".join(f"{name}={name if name in words else None}" for name in sorted(shared | words))
-    return f"async def {_BODY}({names}):\n{body}\n\n_finish(await {_BODY}())"
+    any_number = any(isinstance(node, ast.arguments) and node.vararg for node in ast.walk(module))
+    last = f"_any_number[0] = {any_number}; _finish(await {_BODY}())"
+    return f"async def {_BODY}({names}):\n{body}\n\n{last}"
+
+
+# A piece of one line: which one, from where to where, and what stands there instead.
+_Edit = tuple[int, int, int, str]
+_TYPES = ("str", "int", "float", "list", "dict", "tuple", "set", "bytes")
+
+
+def _edits(module: ast.Module) -> Iterator[_Edit]:
+    for node in ast.walk(module):
+        match node:
+            case ast.Import() | ast.ImportFrom() if (new := _import_instead(node)) is not None:
+                if node.lineno == node.end_lineno and node.end_col_offset is not None:
+                    yield node.lineno, node.col_offset, node.end_col_offset, new
+            case ast.Call(func=function, args=args, keywords=keywords):
+                named = [word.value for word in keywords if word.arg == "key"]
+                mapped = (
+                    args[:1] if isinstance(function, ast.Name) and function.id in ("map", "filter") else []
+                )
+                yield from (edit for value in (*named, *mapped) if (edit := _as_function(value)) is not None)
+                yield from _told_by_text(node)
+            case _:
+                pass
+
+
+def _told_by_text(call: ast.Call) -> Iterator[_Edit]:
+    """`ValueError(found)`: the sandbox's exceptions take one text."""
+    if isinstance(call.func, ast.Name) and call.func.id in _EXCEPTIONS and len(call.args) == 1:
+        (told,) = call.args
+        plain = isinstance(told, ast.JoinedStr | ast.Starred)
+        if not plain and not (isinstance(told, ast.Constant) and isinstance(told.value, str)):
+            assert told.end_lineno is not None
+            assert told.end_col_offset is not None
+            yield told.lineno, told.col_offset, told.col_offset, "str("
+            yield told.end_lineno, told.end_col_offset, told.end_col_offset, ")"
+
+
+def _import_instead(node: ast.Import | ast.ImportFrom) -> str | None:
+    """Of modules that are there already; None: the sandbox imports it itself."""
+    if isinstance(node, ast.ImportFrom):
+        if node.module == "__future__":
+            return "pass"
+        if node.module not in _BROUGHT:
+            return None
+        return ";".join(f"{name.asname or name.name}={node.module}.{name.name}" for name in node.names)
+    ours = [name for name in node.names if name.name in _BROUGHT]
+    others = [name for name in node.names if name.name not in _BROUGHT]
+    if not ours:
+        return None
+    pieces = [f"{name.asname}={name.name}" for name in ours if name.asname]
+    if others:
+        pieces.append("import " + ",".join(f"{n.name} as {n.asname}" if n.asname else n.name for n in others))
+    return ";".join(pieces) or "pass"
+
+
+def _as_function(value: ast.expr) -> _Edit | None:
+    """`d.get` and `str.lower` as what they mean: the sandbox has methods only where they are called."""
+    if not isinstance(value, ast.Attribute) or value.lineno != value.end_lineno:
+        return None
+    assert value.end_col_offset is not None
+    if isinstance(value.value, ast.Name) and value.value.id in _TYPES:
+        new = f"(lambda _one: _one.{value.attr}())"
+    else:
+        new = f"(lambda _one: {ast.unparse(value)}(_one))"
+    return value.lineno, value.col_offset, value.end_col_offset, new
 
 
 def _lines_in_texts(module: ast.Module) -> set[int]:
@@ -205,6 +344,14 @@ def _bound_by(node: ast.AST) -> tuple[str, ...]:
             return (name,)
         case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
             return (name,)
+        case ast.Import(names=names):
+            return tuple(
+                name.asname or name.name.split(".")[0]
+                for name in names
+                if name.asname or name.name not in _BROUGHT
+            )
+        case ast.ImportFrom(names=names):
+            return tuple(name.asname or name.name for name in names)
         case _:
             return ()
 
@@ -216,16 +363,3 @@ def _same_scope(statement: ast.AST) -> list[ast.AST]:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             found += ast.iter_child_nodes(node)
     return found
-
-
-def _why_absent(node: ast.AST) -> list[str]:
-    """Of modules that are imported: why the sandbox has nothing of the kind."""
-    match node:
-        case ast.Import(names=names):
-            modules = [name.name for name in names]
-        case ast.ImportFrom(module=str(module)):
-            modules = [module]
-        case _:
-            return []
-    found = {sentence: None for module in modules if (sentence := _ABSENT.get(module.split(".")[0]))}
-    return [f"And {sentence}" for sentence in found]

@@ -8,7 +8,7 @@ from holdfast.scripts.javascript_source import read_javascript
 from holdfast.scripts.meta import Meta, bad, make_meta
 from holdfast.scripts.python_source import read_python
 
-MAX_BYTES = 256 * 1024
+MAX_BYTES = 512 * 1024
 SUFFIXES: dict[str, Language] = {".js": "javascript", ".py": "python"}
 
 
@@ -23,7 +23,7 @@ class Script(Record, frozen=True, kw_only=True):
 
 
 def read_script(source: str | bytes, language: Language) -> Script:
-    text = _plain_text(source)
+    text = plain_text(source)
     try:
         literal, program = read_javascript(text) if language == "javascript" else read_python(text)
     except RecursionError:
@@ -32,7 +32,7 @@ def read_script(source: str | bytes, language: Language) -> Script:
     return Script(language=language, text=text, meta=meta, program=program, warnings=warnings)
 
 
-def _plain_text(source: str | bytes) -> str:
+def plain_text(source: str | bytes) -> str:
     """Both kinds of line end become one, as both languages read them anyway: line numbers then agree."""
     size = len(source) if isinstance(source, bytes) else len(source.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:

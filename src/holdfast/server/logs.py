@@ -11,8 +11,10 @@ import structlog
 _TOKEN = re.compile(r"hf_[0-9A-Za-z]{43}")
 
 
-def set_up(level: str = "info") -> None:
+def set_up(level: str | None = None) -> None:
+    """On a terminal warnings and worse alone: what a person needs to know is printed in words."""
     terminal = sys.stderr.isatty()
+    level = level or ("warning" if terminal else "info")
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

@@ -6,9 +6,9 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 
 from holdfast.accounts.access import Access
-from holdfast.accounts.people import People
 from holdfast.accounts.sign_in import SignIn
-from holdfast.accounts.stored import Stored
+from holdfast.accounts.stored_providers import Stored
+from holdfast.accounts.user_admin import People
 from holdfast.accounts.vault import Vault
 from holdfast.api.attempts import Attempts
 from holdfast.api.services import Services
@@ -19,17 +19,20 @@ from holdfast.core.accounts import User
 from holdfast.core.clock import SystemClock
 from holdfast.core.errors import CannotStart
 from holdfast.core.ids import RandomIds
+from holdfast.duties.worker import Worker
 from holdfast.feed.hub import Hub
+from holdfast.providers.discovery import Discovery
 from holdfast.providers.prices import Prices
-from holdfast.providers.registry import Registry as Providers
-from holdfast.server.following import Following, worker_settings
+from holdfast.providers.registry import ModelRegistry as Providers
+from holdfast.server.config_reload import Following, worker_settings
 from holdfast.server.peers import Peers
 from holdfast.server.toolbox import Toolbox, toolbox
 from holdfast.store import directory
 from holdfast.store.open import is_postgres, open_store
+from holdfast.telemetry.crashes import Crashes
 from holdfast.telemetry.metrics import Metrics
+from holdfast.worker.chat_duty import ChatDuty
 from holdfast.worker.models import ConfiguredModels
-from holdfast.worker.worker import Worker
 
 
 @dataclass(kw_only=True)
@@ -38,6 +41,7 @@ class Parts:
     toolbox: Toolbox
     following: Following
     worker: Worker | None
+    crashes: Crashes
     peers: Peers
     # Whether other processes may work on the same database.
     may_have_peers: bool
@@ -59,6 +63,8 @@ async def opened(
         # Without our clock: leases and deadlines are judged by the database's own, the same for all replicas.
         store = await open_store(url, data=data, publish=bus.publish, ids=ids)
         stack.push_async_callback(store.close)
+        crashes = await Crashes.open(store, data, clock)
+        stack.push_async_callback(crashes.close)
         vault = await asyncio.to_thread(Vault.open, data, config.server.secret_key)
         await vault.check(store)
         stored = Stored(store, vault, clock, ids)
@@ -75,14 +81,16 @@ async def opened(
                 clock=clock,
                 ids=ids,
                 environ=environ,
+                crashes=crashes,
             )
         )
         following.check_tools([tool.name for tool in box.tools])
         following.walled = box.probe.wall.stands
-        worker = Worker(
+        prices = Prices()
+        chats = ChatDuty(
             store=store,
             bus=bus,
-            models=ConfiguredModels(providers, Prices()),
+            models=ConfiguredModels(providers, prices),
             tools=box.tools,
             settings=worker_settings(config, walled=following.walled),
             metrics=metrics,
@@ -91,9 +99,18 @@ async def opened(
             surroundings=box.surroundings,
             files=box.files,
             isolation=box.isolation,
-            beside=box.workflows.keeper,
+            crashes=crashes,
         )
-        following.hand_to(providers, worker)
+        worker = Worker(
+            [chats, box.workflows.duty(chats)],
+            store=store,
+            bus=bus,
+            lease_seconds=lambda: chats.settings.lease_seconds,
+            metrics=metrics,
+            crashes=crashes,
+            clock=clock,
+        )
+        following.hand_to(providers, chats)
         hub = Hub(store, bus)
         stack.push_async_callback(hub.close)
         parts = Parts(
@@ -106,9 +123,12 @@ async def opened(
                 people=People(store, access, clock, ids),
                 stored=stored,
                 providers=providers,
+                discovery=Discovery(providers, prices),
                 origins=lambda: following.merged,
                 tools=box.tools,
                 workspaces=box.workspaces,
+                agent_names=box.agent_names,
+                walled=box.walled,
                 files=box.files,
                 runs=box.workflows.runs,
                 config=lambda: following.config,
@@ -123,6 +143,7 @@ async def opened(
             toolbox=box,
             following=following,
             worker=worker if config.worker.enabled else None,
+            crashes=crashes,
             peers=peers,
             may_have_peers=is_postgres(url),
             admin=await sign_in.prepare(data),

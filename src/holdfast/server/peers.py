@@ -5,10 +5,9 @@ from contextlib import suppress
 
 from holdfast.core.errors import TryAgain
 from holdfast.store.interface import Store
-from holdfast.store.query import query
+from holdfast.store.workers import living
 
 LOOK_SECONDS = 5.0
-LIVING = "SELECT count(*) FROM workers WHERE expires_at > now_micros()"
 
 
 class Peers:
@@ -24,6 +23,5 @@ class Peers:
         """Looks again and again. `own` is how many of the living this process is."""
         while True:
             with suppress(TryAgain):
-                living = await store.read(query(LIVING, read=lambda rows: int(rows[0][0])))
-                self._others = living > own
+                self._others = await store.read(living()) > own
             await asyncio.sleep(LOOK_SECONDS)

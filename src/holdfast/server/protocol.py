@@ -1,20 +1,21 @@
-"""Connections. HTTP with limits: on the number, size and time of headers, and on bodies that hardly move.
-What a proxy and this server might read differently is refused. And WebSockets for many watchers."""
+"""Connections over HTTP, with limits: on the number, size and time of headers, on bodies that hardly move, on
+clients that send more while an answer waits, and on those that do not read it. What a proxy and this server
+might read differently is refused."""
 
 import asyncio
+import socket
+import struct
 from dataclasses import dataclass
 from typing import Any, cast
 
 from typing_extensions import override
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
-from uvicorn.protocols.utils import ClientDisconnected
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.http11 import Request
-from websockets.protocol import State
 
 from holdfast.api.problems import Problem
 from holdfast.core.shapes import encode
 from holdfast.feed.connection import EXTENSION
+from holdfast.server.connections import Connections
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,47 +27,153 @@ class ConnectionLimits:
     body_grace_seconds: float = 20.0
     body_bytes_per_second: int = 1024
     look_seconds: float = 5.0
+    # An answer, or a part of a feed, of which the client has taken nothing for so long.
+    unread_seconds: float = 60.0
+    # Frames that a client may send over a WebSocket: per second, and at once.
+    frames_per_second: float = 50.0
+    frames_at_once: int = 500
+    # How many connections there may be; None: what the descriptors of the process allow.
+    connections: int | None = None
 
 
 CONNECTION_LIMITS = ConnectionLimits()
+# Of a body whose end is not known beforehand so much is parsed at once: it bounds how many requests can
+# follow it before anybody looks.
+_PIECE = 4096
+_END_OF_HEAD = b"\r\n\r\n"
+# As the system wants it: to linger, for no time.
+_AT_ONCE = struct.pack("ii", 1, 0)
+
+
+class HeldFlow(FlowControl):
+    """While held nothing is read, whoever wants to read on."""
+
+    held = False
+
+    def hold(self) -> None:
+        self.held = True
+        self.pause_reading()
+
+    def release(self) -> None:
+        self.held = False
+        self.resume_reading()
+
+    @override
+    def resume_reading(self) -> None:
+        if not self.held:
+            super().resume_reading()
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    def __init__(self, *args: Any, limits: ConnectionLimits = CONNECTION_LIMITS, **kwargs: Any) -> None:
+    """The parser is given one request at a time. What comes while an answer waits is held unparsed, and no
+    more of it is read."""
+
+    _flow: HeldFlow
+
+    def __init__(
+        self,
+        *args: Any,
+        connections: Connections,
+        limits: ConnectionLimits = CONNECTION_LIMITS,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits
+        self._open = connections
         self._in_head = True
         self._head_bytes = 0
         self._body_bytes = 0
+        # Of a body: what it has left, None if that is not known; and bytes since the last that were body.
+        self._body_left: int | None = None
+        self._around_body = 0
+        self._held = b""
         self._timer: asyncio.TimerHandle | None = None
+        self._unread_timer: asyncio.TimerHandle | None = None
         self._complaint = "This is not a request in HTTP/1.1."
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
+        self._flow = HeldFlow(transport)
+        self.flow = self._flow
+        self._open.opened(transport, self.client[0] if self.client else "")
         self._await_head()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_unread_timer()
+        self._held = b""
+        self._open.closed(self.transport)
         super().connection_lost(exc)
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self._timer is None:
-            self._await_head()
-        if self._in_head:
-            self._head_bytes += len(data)
-            # A body may have come along with the head: only what cannot be a head is too much.
-            longest = self._limits.head_bytes
-            if self._head_bytes > longest and b"\r\n\r\n" not in data[:longest]:
-                self._refuse(Problem("bad_request", f"The headers are larger than {longest} bytes."))
+        if self._held or self._answers:
+            self._held += data
+            self._flow.hold()
+        else:
+            self._take(data)
+
+    @property
+    def _answers(self) -> bool:
+        """Whether a request is all here and its answer is not."""
+        # None before the first request, whatever its annotation says.
+        cycle = cast(RequestResponseCycle | None, self.cycle)
+        return cycle is not None and not cycle.more_body and not cycle.response_complete
+
+    def _take(self, data: bytes) -> None:
+        while data and not self.transport.is_closing():
+            if self._timer is None and self._in_head:
+                self._await_head()
+            size = self._next_piece(data)
+            piece, data = data[:size], data[size:]
+            if self._is_too_much(piece):
+                self._refuse(
+                    Problem("bad_request", f"The headers are larger than {self._limits.head_bytes} bytes.")
+                )
                 return
-        super().data_received(data)
+            super().data_received(piece)
+            if self.transport.get_protocol() is not self:
+                # A WebSocket from here on. Its client waits for an answer before it goes on.
+                return
+            if data and self._answers:
+                self._held = data
+                self._flow.hold()
+                return
+
+    def _next_piece(self, data: bytes) -> int:
+        """So much that at most one request ends in it."""
+        if not self._in_head:
+            return self._body_left or _PIECE
+        end = data.find(_END_OF_HEAD)
+        return len(data) if end < 0 else end + len(_END_OF_HEAD)
+
+    def _is_too_much(self, piece: bytes) -> bool:
+        """Of a head; and of what stands around the chunks of a body, and after it."""
+        if self._in_head:
+            self._head_bytes += len(piece)
+            return self._head_bytes > self._limits.head_bytes
+        self._around_body += len(piece)
+        return self._body_left is None and self._around_body > self._limits.head_bytes
+
+    @override
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.transport.is_closing() or self._answers:
+            return
+        if self._in_head:
+            self._open.waits(self.transport, "idle")
+        if self._held:
+            data, self._held = self._held, b""
+            self._take(data)
+        if not self._held:
+            self._flow.release()
 
     @override
     def handle_websocket_upgrade(self) -> None:
         self._stop_timer()
+        self._open.works(self.transport)
         super().handle_websocket_upgrade()
 
     @override
@@ -98,8 +205,12 @@ class LimitedProtocol(HttpToolsProtocol):
         if not self.url.startswith(b"/"):
             self._complain("Requests name a path: this is not a proxy.")
         self._in_head = False
-        self._head_bytes = self._body_bytes = 0
+        self._head_bytes = self._body_bytes = self._around_body = 0
+        self._body_left = next(
+            (int(value) for name, value in self.headers if name == b"content-length"), None
+        )
         self._stop_timer()
+        self._open.waits(self.transport, "idle")
         super().on_headers_complete()
         offer(self.scope, self.transport)
         self._look_later(self._limits.body_grace_seconds, since=self.loop.time())
@@ -111,12 +222,18 @@ class LimitedProtocol(HttpToolsProtocol):
     @override
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
+        self._around_body = 0
+        if self._body_left is not None:
+            self._body_left -= len(body)
         super().on_body(body)
 
     @override
     def on_message_complete(self) -> None:
         self._stop_timer()
+        self._in_head = True
         super().on_message_complete()
+        if self._answers:
+            self._open.works(self.transport)
 
     # --- time ---
 
@@ -146,10 +263,39 @@ class LimitedProtocol(HttpToolsProtocol):
             self._timer.cancel()
             self._timer = None
 
+    # --- what the client does not read ---
+
+    @override
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._open.waits(self.transport, "idle")
+        self._stop_unread_timer()
+        self._look_at_unread(None)
+
+    @override
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_unread_timer()
+        if self._answers:
+            self._open.works(self.transport)
+
+    def _look_at_unread(self, before: int | None) -> None:
+        unread = self.transport.get_write_buffer_size()
+        if before is not None and unread >= before:
+            # Without what the system still holds for it.
+            self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+            self.transport.abort()
+            return
+        self._unread_timer = self.loop.call_later(self._limits.unread_seconds, self._look_at_unread, unread)
+
+    def _stop_unread_timer(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
+
     def _refuse(self, problem: Problem) -> None:
         """Answers, unless an answer has begun, and closes."""
         self._stop_timer()
-        # None before the first request, whatever its annotation says.
         cycle = cast(RequestResponseCycle | None, self.cycle)
         if cycle is None or not cycle.response_started or cycle.response_complete:
             body = encode(problem.body)
@@ -161,39 +307,6 @@ class LimitedProtocol(HttpToolsProtocol):
                 + body
             )
         self.transport.close()
-
-
-class FramedProtocol(WebSocketsSansIOProtocol):
-    """A WebSocket to which many messages may be given at once, framed already, as they are for all who get
-    the same."""
-
-    @override
-    def handle_connect(self, event: Request) -> None:
-        super().handle_connect(event)
-        if not self.close_sent:
-            offer(self.scope, self.transport)
-
-    @override
-    def shutdown(self) -> None:
-        """Who is still knocking finds the door closed, which says "come again" better than a 500."""
-        if self.handshake_complete or self.close_sent:
-            super().shutdown()
-        else:
-            self.stop_keepalive()
-            self.transport.close()
-
-    @override
-    async def send(self, message: Any) -> None:
-        if message["type"] != EXTENSION:
-            # A connection that was closed while it was being answered is no fault of who answers.
-            if self.transport.is_closing() and message["type"] != "websocket.close":
-                raise ClientDisconnected
-            await super().send(message)
-            return
-        await self.writable.wait()
-        if self.disconnected or self.conn.state is not State.OPEN:
-            raise ClientDisconnected
-        self.transport.write(message["frames"])
 
 
 def offer(scope: Any, transport: asyncio.Transport) -> None:

@@ -4,6 +4,7 @@ over, and only then the process ends."""
 import asyncio
 import signal
 import socket
+import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -12,15 +13,21 @@ from typing import Any, cast
 import structlog
 import uvicorn
 from litestar.types import ASGIApp
+from typing_extensions import override
 
 from holdfast.api.app import create_app
 from holdfast.api.services import Services
 from holdfast.config.sections import Config
 from holdfast.core.errors import CannotStart, HoldfastError
+from holdfast.server import descriptors
+from holdfast.server.acceptor import Acceptor
+from holdfast.server.admin_socket import BySocket, SocketProtocol, open_way
+from holdfast.server.connections import Connections, Most
 from holdfast.server.parts import Parts, opened
-from holdfast.server.protocol import CONNECTION_LIMITS, ConnectionLimits, FramedProtocol, LimitedProtocol
-from holdfast.server.unread import Unread
+from holdfast.server.protocol import CONNECTION_LIMITS, ConnectionLimits, LimitedProtocol
+from holdfast.server.unread_bodies import Unread
 from holdfast.server.upkeep import upkeep
+from holdfast.server.websocket import FramedProtocol
 
 log = structlog.get_logger(__name__)
 
@@ -36,19 +43,49 @@ async def serve(
     config: Config, read: Callable[[], Config], environ: Mapping[str, str], announce: Announce
 ) -> None:
     """Until SIGINT or SIGTERM. SIGHUP reads the configuration again."""
-    stop = asyncio.Event()
-    async with opened(config, read, environ) as parts, answering(parts) as running:
-        with _signals(stop, parts):
-            secret = await parts.services.sign_in.one_time(parts.admin.id)
-            announce(running.address, secret.reveal(), parts)
-            stopping = asyncio.create_task(stop.wait())
-            await asyncio.wait({stopping, *running.tasks}, return_when=asyncio.FIRST_COMPLETED)
-            await _cancel([stopping])
-        log.info("stopping")
+    descriptors.raise_limit()
+    stop = _Stop()
+    async with opened(config, read, environ) as parts:
+        parts.crashes.watch_faults()
+        await _until_stopped(parts, stop, announce, config.server.drain_seconds)
     log.info("stopped")
 
 
-class Running:
+async def _until_stopped(parts: Parts, stop: "_Stop", announce: Announce, drain_seconds: float) -> None:
+    async with answering(parts) as running:
+        with _signals(stop, parts):
+            secret = await parts.services.sign_in.one_time(parts.admin.id)
+            announce(running.address, secret.reveal(), parts)
+            stopping = asyncio.create_task(stop.asked.wait())
+            await asyncio.wait({stopping, *running.tasks}, return_when=asyncio.FIRST_COMPLETED)
+            await _cancel([stopping])
+        log.info("stopping")
+        if stop.asked.is_set():
+            await _drain(parts, 0.0 if stop.at_once else drain_seconds)
+
+
+class _Stop:
+    """The wish that the server stops. Whoever presses Ctrl-C waits for it, and no load balancer does."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.at_once = False
+
+    def ask(self, number: int) -> None:
+        self.at_once = number == signal.SIGINT and sys.stdin is not None and sys.stdin.isatty()
+        self.asked.set()
+
+
+async def _drain(parts: Parts, seconds: float) -> None:
+    """Everything is answered for a while, but `/readyz` says that others are to be asked. Chats are handed
+    over meanwhile."""
+    parts.stopping.set()
+    if parts.worker is not None:
+        parts.worker.stop()
+    await asyncio.sleep(seconds)
+
+
+class RunningServer:
     def __init__(self, address: str, tasks: tuple[asyncio.Task[None], ...]) -> None:
         self.address = address
         # They end only when the server stops, or when something is wrong.
@@ -60,10 +97,16 @@ async def answering(
     parts: Parts,
     limits: ConnectionLimits = CONNECTION_LIMITS,
     compose: Callable[[Services], ASGIApp] = create_app,
-) -> AsyncGenerator[Running]:
+) -> AsyncGenerator[RunningServer]:
     """Requests are answered and chats are run, until the end of the block."""
     config = parts.services.config().server
     listening = _listen(config.host, config.port)
+    address = _address(config.host, listening)
+    try:
+        way = await asyncio.to_thread(open_way, config.data, address)
+    except BaseException:
+        listening.close()
+        raise
     work = asyncio.create_task(_work(parts))
     background = upkeep(parts)
     tasks = [work]
@@ -71,15 +114,20 @@ async def answering(
     try:
         # Chats go on while the application is put together, which takes a quarter of a second.
         app = await asyncio.to_thread(compose, parts.services)
-        server = _Server(_uvicorn_config(app, limits))
+        connections = _connections(parts, limits)
+        server = _Server(_uvicorn_config(app, limits, connections), connections)
         requests = asyncio.create_task(server.serve(sockets=[listening]))
         tasks.append(requests)
         await _started(server, requests)
-        yield Running(_address(config.host, listening), tuple(tasks))
+        if way is not None and way.listening is not None:
+            _answer_locally(server, way.listening, app, limits)
+        yield RunningServer(address, tuple(tasks))
     finally:
         await _stop(parts, server, tasks)
         await _cancel(background)
         listening.close()
+        if way is not None:
+            await asyncio.to_thread(way.close)
     for task in tasks:
         task.result()
 
@@ -115,17 +163,62 @@ async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
 
 
 class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+        super().__init__(config)
+        self.connections = connections
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """We accept ourselves: an event loop gives up for good when descriptors are short."""
+        await self.lifespan.startup()
+        doors = [Acceptor(each, self._protocol, self.connections) for each in sockets or ()]
+        self.servers = cast(list[asyncio.Server], doors)
+        self.started = True
+
+    def _protocol(self) -> asyncio.Protocol:
+        make = cast(Callable[..., asyncio.Protocol], self.config.http_protocol_class)
+        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+    @override
     @contextmanager
     def capture_signals(self) -> Generator[None]:
         """Signals are ours: stopping has an order."""
         yield
 
 
-def _uvicorn_config(app: ASGIApp, limits: ConnectionLimits) -> uvicorn.Config:
+def _answer_locally(
+    server: "_Server", listening: socket.socket, app: ASGIApp, limits: ConnectionLimits
+) -> None:
+    """Beside what the server listens on, and with it until it stops."""
+    config = _uvicorn_config(BySocket(app), limits, server.connections, SocketProtocol)
+    config.load()
+
+    def protocol() -> asyncio.Protocol:
+        # As uvicorn makes them.
+        made: Any = config.http_protocol_class
+        return made(config=config, server_state=server.server_state, app_state={})
+
+    server.servers.append(cast(asyncio.Server, Acceptor(listening, protocol, server.connections)))
+
+
+def _connections(parts: Parts, limits: ConnectionLimits) -> Connections:
+    most = Most.of(limits.connections or descriptors.for_connections())
+    # No user's feeds take all of them.
+    feeds = parts.services.feeds
+    feeds.most = min(feeds.most, most.per_address)
+    return Connections(most, parts.services.config().server.proxies)
+
+
+def _uvicorn_config(
+    app: ASGIApp,
+    limits: ConnectionLimits,
+    connections: Connections,
+    protocol: type[LimitedProtocol] = LimitedProtocol,
+) -> uvicorn.Config:
     return uvicorn.Config(
         cast(Any, Unread(app)),
-        http=cast(type[asyncio.Protocol], partial(LimitedProtocol, limits=limits)),
-        ws=FramedProtocol,
+        http=cast(type[asyncio.Protocol], partial(protocol, limits=limits, connections=connections)),
+        ws=cast(type[asyncio.Protocol], partial(FramedProtocol, limits=limits, connections=connections)),
         ws_max_size=64 * 1024,
         ws_per_message_deflate=False,
         lifespan="off",
@@ -182,7 +275,7 @@ def _address(host: str, listening: socket.socket) -> str:
 
 
 @contextmanager
-def _signals(stop: asyncio.Event, parts: Parts) -> Generator[None]:
+def _signals(stop: _Stop, parts: Parts) -> Generator[None]:
     loop = asyncio.get_running_loop()
     reloads: set[asyncio.Task[None]] = set()
 
@@ -192,7 +285,7 @@ def _signals(stop: asyncio.Event, parts: Parts) -> Generator[None]:
         task.add_done_callback(reloads.discard)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.ask, number)
     loop.add_signal_handler(signal.SIGHUP, reload)
     try:
         yield

@@ -1,7 +1,6 @@
 """The tools of a server, with what they work on: workspaces, commands behind the wall, sub-agents."""
 
 import asyncio
-import shutil
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,44 +15,56 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.grants import Grant
 from holdfast.core.ids import ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
-from holdfast.files.kept import Files
-from holdfast.providers.registry import Registry as Providers
-from holdfast.scripts.runs.tool import workflow_tool
+from holdfast.files.stored_files import StoredFiles
+from holdfast.prompt.workspace import InstructionFiles, SkillList, Workplace, command_rules
+from holdfast.providers.registry import ModelRegistry as Providers
+from holdfast.scripts.reader import ScriptReader
+from holdfast.scripts.runs.prompt_text import WorkflowList
+from holdfast.scripts.runs.tool import workflow_tools
+from holdfast.server.own_files import own_paths
 from holdfast.server.surroundings import WorkspaceSurroundings
-from holdfast.server.workflows import Workflows, workflows
+from holdfast.server.workflows import WorkflowParts, workflows
 from holdfast.store import grants
 from holdfast.store import workspaces as workspace_queries
 from holdfast.store.interface import Store
+from holdfast.telemetry.crashes import Crashes
+from holdfast.tools.agent_names import AgentNames
+from holdfast.tools.approval import EXECUTE
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import ToolError
-from holdfast.tools.family import AgentLimits, Family
+from holdfast.tools.family import AgentFamily, AgentLimits
 from holdfast.tools.isolation import OwnWorktrees
-from holdfast.tools.patience import patiently
-from holdfast.tools.registry import Registry
-from holdfast.workspaces.cgroups import Cgroups
-from holdfast.workspaces.check import Checks
-from holdfast.workspaces.limits import Limits
-from holdfast.workspaces.probe import Probe, probe
-from holdfast.workspaces.processes import Processes
-from holdfast.workspaces.roots import Roots
-from holdfast.workspaces.seen import Seen
-from holdfast.workspaces.workspaces import Workspaces
-from holdfast.workspaces.worktrees import Worktrees
+from holdfast.tools.registry import ToolRegistry
+from holdfast.tools.waits import patiently
+from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.commands.cgroups import Cgroups
+from holdfast.workspaces.commands.check import Checks
+from holdfast.workspaces.commands.limits import CommandLimits
+from holdfast.workspaces.commands.processes import Processes
+from holdfast.workspaces.commands.wall_probe import Probe, probe
+from holdfast.workspaces.commands.walled_programs import Walled
+from holdfast.workspaces.files.read_state import SeenFiles
+from holdfast.workspaces.git.worktrees import Worktrees
+from holdfast.workspaces.places.allowed_roots import Roots
+from holdfast.workspaces.places.chat_directory import Workspaces
+from holdfast.workspaces.search.ripgrep import find_ripgrep
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Toolbox:
-    tools: Registry
+    tools: ToolRegistry
     surroundings: WorkspaceSurroundings
     workspaces: Workspaces
+    agent_names: AgentNames
+    walled: Walled
     worktrees: Worktrees
     isolation: OwnWorktrees
-    files: Files
+    files: StoredFiles
     processes: Processes
     probe: Probe
-    workflows: Workflows
+    workflows: WorkflowParts
 
 
 @asynccontextmanager
@@ -66,12 +77,24 @@ async def toolbox(
     clock: Clock,
     ids: Ids,
     environ: Mapping[str, str],
+    crashes: Crashes,
 ) -> AsyncGenerator[Toolbox]:
     """What a killed server left running is ended first; what runs at the end is ended then."""
     data = config().server.data.resolve()
-    limits = Limits.of_machine()
+    limits = CommandLimits.of_machine()
     cgroups = await asyncio.to_thread(Cgroups.find, data)
-    found = await asyncio.to_thread(lambda: probe(data, cgroups=cgroups, limits=limits))
+    roots = Roots(data, config().workspaces.roots, lambda: own_paths(config(), environ))
+    hidden = await asyncio.to_thread(roots.hidden.there)
+    wanted = config().sandbox.network
+    found = await asyncio.to_thread(
+        lambda: probe(data, hidden=hidden, cgroups=cgroups, limits=limits, network=wanted)
+    )
+    for path in await asyncio.to_thread(roots.hidden.below, roots.allowed):
+        log.warning(
+            "what the server keeps for itself lies below a root of workspaces; move it elsewhere: agents "
+            "that write around it are only kept out by hiding it",
+            path=str(path),
+        )
     for sentence in found.sentences:
         log.info("wall", found=sentence)
     processes = Processes(
@@ -82,11 +105,12 @@ async def toolbox(
         limits=limits,
         cgroups=cgroups,
         server_environment=environ,
+        networks=found.networks(),
     )
+    reader = ScriptReader()
     try:
         for entry in await processes.end_left_over():
             log.warning("a command of a killed server was ended", process_id=entry.id, chat_id=entry.chat_id)
-        roots = Roots(data, config().workspaces.roots, [config_directory(environ)])
 
         async def find(workspace_id: WorkspaceId, owner_id: UserId) -> Workspace | None:
             return await store.read(workspace_queries.workspace(workspace_id, owner_id))
@@ -94,13 +118,24 @@ async def toolbox(
         async def granted(chat_id: ChatId) -> tuple[Grant, ...]:
             return await store.read(grants.of_chat(chat_id))
 
-        workspaces, worktrees = Workspaces(roots, find, granted), Worktrees(roots)
+        walled = Walled(found.wall, data)
+        await asyncio.to_thread(walled.remove_left_over)
+        workspaces, worktrees = Workspaces(roots, find, granted), Worktrees(roots, walled)
         # A call waits while the database is away; a request is told to come again.
         for_calls = Workspaces(roots, patiently(find), patiently(granted))
         isolation = OwnWorktrees(store, worktrees, clock, ids)
-        most_bytes = config().files.max_mib * 2**20
-        files = Files(store, data, most_bytes=most_bytes, clock=clock, ids=ids)
-        family = Family(
+        sizes = config().files
+        files = StoredFiles(
+            store,
+            data,
+            most_bytes=sizes.max_mib * 2**20,
+            quota_bytes=sizes.quota_mib * 2**20,
+            clock=clock,
+            ids=ids,
+            behind=walled.on_file if walled.stands else None,
+        )
+        agent_names = AgentNames(store, workspaces)
+        family = AgentFamily(
             store=store,
             bus=bus,
             clock=clock,
@@ -112,21 +147,25 @@ async def toolbox(
             ),
             check_model=lambda name: _check_model(providers, name),
             has_tool=lambda name: name in tools,
+            agents=agent_names,
             isolation=isolation,
         )
         driven = workflows(
             config=config,
-            bus=bus,
             family=family,
             workspaces=workspaces,
             providers=providers,
+            reader=reader,
+            walled=walled,
             environ=environ,
+            crashes=crashes,
         )
-        tools = Registry(
+        tools = ToolRegistry(
             (
                 *built_in(
                     workspaces=for_calls,
-                    seen=Seen(),
+                    walled=walled,
+                    seen=SeenFiles(),
                     processes=processes,
                     limits=limits,
                     family=family,
@@ -134,20 +173,29 @@ async def toolbox(
                     store=store,
                     clock=clock,
                     ids=ids,
-                    ripgrep=shutil.which("rg"),
+                    ripgrep=await blocking(find_ripgrep),
+                    about_network=processes.about_network,
                 ),
-                workflow_tool(driven.runs, family),
+                *workflow_tools(driven.runs, family),
             )
         )
         yield Toolbox(
             surroundings=WorkspaceSurroundings(
                 workspaces,
                 Checks(processes, clock) if found.wall.stands else None,
-                config_directory(environ),
+                # A feature with a text for the model adds its source here.
+                (
+                    Workplace(workspaces, lambda: _command_rules(config(), found)),
+                    InstructionFiles(workspaces, config_directory(environ)),
+                    SkillList(workspaces),
+                    WorkflowList(driven.runs.library),
+                ),
                 lambda: config().workspaces,
             ),
             tools=tools,
             workspaces=workspaces,
+            agent_names=agent_names,
+            walled=walled,
             worktrees=worktrees,
             isolation=isolation,
             files=files,
@@ -156,6 +204,7 @@ async def toolbox(
             workflows=driven,
         )
     finally:
+        await asyncio.to_thread(reader.close)
         await processes.close()
 
 
@@ -164,3 +213,12 @@ def _check_model(providers: Providers, name: str) -> None:
         providers.require(name)
     except HoldfastError as error:
         raise ToolError(error.text) from None
+
+
+def _command_rules(config: Config, found: Probe) -> tuple[str, ...]:
+    chosen = config.tools.named.get(EXECUTE)
+    return command_rules(
+        walled=found.wall.stands,
+        network=found.network,
+        approval=(chosen.approval if chosen is not None else None) or config.tools.approval,
+    )

@@ -10,13 +10,20 @@ from holdfast.chats.commands import Interrupt
 from holdfast.core.errors import HoldfastError
 from holdfast.server.parts import Parts
 from holdfast.store import chats, collisions
-from holdfast.workspaces.upkeep import remove_commands, remove_left_over, remove_orphans, remove_scratch
+from holdfast.tools.intents import finish_left_over
+from holdfast.workspaces.places.upkeep import (
+    remove_commands,
+    remove_left_over,
+    remove_orphans,
+    remove_scratch,
+)
 
 log = structlog.get_logger(__name__)
 
 ACCESS_SECONDS = 2.0
 COMMANDS_SECONDS = 2.0
 DIRECTORIES_SECONDS = 600.0
+EDITS_SECONDS = 20.0
 STOPPED_AT_ONCE = 100
 
 
@@ -48,15 +55,30 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         await box.files.sweep()
         await services.store.write(collisions.forget_old())
 
+    async def finish_edits() -> None:
+        await finish_left_over(services.store, box.workspaces)
+
     own = 0 if parts.worker is None else 1
     return [
+        asyncio.create_task(_again_after_failure(services.discovery.run)),
         asyncio.create_task(_every(ACCESS_SECONDS, cut_lost_feeds)),
         asyncio.create_task(_every(ACCESS_SECONDS, stop_suspended)),
         asyncio.create_task(_every(COMMANDS_SECONDS, end_commands)),
         asyncio.create_task(_every(DIRECTORIES_SECONDS, remove_directories)),
+        asyncio.create_task(_every(EDITS_SECONDS, finish_edits)),
         asyncio.create_task(parts.peers.count(services.store, own=own)),
         *([asyncio.create_task(parts.following.follow())] if parts.may_have_peers else []),
     ]
+
+
+async def _again_after_failure(work: Callable[[], Awaitable[None]]) -> None:
+    """For work with a rhythm of its own."""
+    while True:
+        try:
+            await work()
+        except Exception:
+            log.exception("upkeep failed", work=getattr(work, "__name__", ""))
+        await asyncio.sleep(DIRECTORIES_SECONDS)
 
 
 async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:

@@ -4,57 +4,65 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.bus.interface import Bus
 from holdfast.config.sections import Config
 from holdfast.core.errors import HoldfastError, InvalidInput
-from holdfast.providers.registry import Registry as Providers
-from holdfast.scripts.runs.agents import Agents
-from holdfast.scripts.runs.conductor import Means
-from holdfast.scripts.runs.keeper import RunKeeper
+from holdfast.providers.registry import ModelRegistry as Providers
+from holdfast.scripts.reader import ScriptReader
+from holdfast.scripts.runs.agent_chats import AgentChats
 from holdfast.scripts.runs.library import Library
+from holdfast.scripts.runs.run_driver import RunResources
+from holdfast.scripts.runs.run_duty import RunDuty
+from holdfast.scripts.runs.run_start import Runs
+from holdfast.scripts.runs.sandboxes import Sandboxes
 from holdfast.scripts.runs.settings import RunSettings
-from holdfast.scripts.runs.stages import Sandboxes
-from holdfast.scripts.runs.starting import Runs
-from holdfast.tools.family import Family
-from holdfast.workspaces.workspaces import Workspaces
+from holdfast.telemetry.crashes import Crashes
+from holdfast.tools.family import AgentFamily
+from holdfast.worker.chat_duty import ChatDuty
+from holdfast.workspaces.commands.walled_programs import Walled
+from holdfast.workspaces.places.chat_directory import Workspaces
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workflows:
+class WorkflowParts:
     runs: Runs
-    keeper: RunKeeper
+    resources: RunResources
+    crashes: Crashes
+
+    def duty(self, chats: ChatDuty) -> RunDuty:
+        """Drives them in the worker that runs these chats."""
+        return RunDuty(self.resources, self.runs, chats, self.crashes)
 
 
 def workflows(
     *,
     config: Callable[[], Config],
-    bus: Bus,
-    family: Family,
+    family: AgentFamily,
     workspaces: Workspaces,
     providers: Providers,
+    reader: ScriptReader,
+    walled: Walled,
     environ: Mapping[str, str],
-) -> Workflows:
+    crashes: Crashes,
+) -> WorkflowParts:
     home = environ.get("HOME")
-    library = Library(workspaces, Path(home) if home else None)
+    library = Library(workspaces, Path(home) if home else None, reader, walled)
     runs = Runs(
         store=family.store,
-        publish=bus.publish,
         clock=family.clock,
         ids=family.ids,
         library=library,
         check_model=lambda name: _check_model(providers, name),
     )
-    means = Means(
+    resources = RunResources(
         store=family.store,
-        publish=bus.publish,
         clock=family.clock,
         ids=family.ids,
-        agents=Agents(family),
+        agent_chats=AgentChats(family),
         library=library,
         sandboxes=Sandboxes(spares=True),
         settings=lambda: _settings(config()),
     )
-    return Workflows(runs=runs, keeper=RunKeeper(bus, means, runs))
+    return WorkflowParts(runs=runs, resources=resources, crashes=crashes)
 
 
 def _check_model(providers: Providers, name: str) -> None:

@@ -25,7 +25,7 @@ ENDS = (
     "FROM deliveries d LEFT JOIN chats c ON c.id = d.child_id "
     "LEFT JOIN messages a ON a.chat_id = d.child_id AND a.id = d.answer_id "
     "LEFT JOIN messages l ON l.chat_id = d.child_id AND l.id = c.last_message_id AND l.role = 'system' "
-    "WHERE NOT d.taken AND d.run_id = $1 AND d.run_id IS NOT NULL ORDER BY d.created_at, d.child_id"
+    "WHERE NOT d.taken AND d.run_id = $1 AND d.run_id IS NOT NULL ORDER BY d.created_at, d.child_id, d.turn"
 )
 # Whoever is below an agent whose end is told.
 BELOW = (

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from holdfast.core.calls import Approval, ApprovalRule
+from holdfast.core.calls import Approval, ApprovalRule, UserRule
 from holdfast.core.ids import CallId, ChatId, UserId
-from holdfast.store.query import Query, Rows, any_row, query
+from holdfast.store import user_rules
+from holdfast.store.query import Query, Rows, any_row, joined, query
 
 _FOR_CHAT = """c.chat_id = $1 AND c.approval LIKE '%"scope":"chat"%'"""
 _NOT_REVOKED = (
@@ -33,6 +34,11 @@ _approval = msgspec.json.Decoder(Approval).decode
 def said_for_chat(chat_id: ChatId) -> Query[dict[str, bool]]:
     """Whether each tool that somebody decided on is allowed; the newest word counts."""
     return query(SAID, chat_id, read=lambda rows: {rule.tool: rule.allowed for rule in _rules(rows)})
+
+
+def decided(chat_id: ChatId) -> Query[tuple[dict[str, bool], tuple[UserRule, ...]]]:
+    """Everything that people decided for more than one call of this chat."""
+    return joined(said_for_chat(chat_id), user_rules.for_chat(chat_id), read=lambda here, all_: (here, all_))
 
 
 def rules(chat_id: ChatId) -> Query[tuple[ApprovalRule, ...]]:

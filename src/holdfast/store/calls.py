@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from holdfast.chats.change import Refusal
+from holdfast.chats.commands import CallFence
 from holdfast.chats.view import Call
 from holdfast.core.ids import CallId, ChatId
 from holdfast.store.columns import listed
-from holdfast.store.query import Query, at_most_one, each, joined, query
+from holdfast.store.query import Query, any_row, at_most_one, each, joined, query
 from holdfast.store.rows import CALL, call_of
 from holdfast.store.views import CALLS
 
@@ -19,6 +21,17 @@ DUE = (
     "SELECT DISTINCT chat_id FROM calls "
     "WHERE state = 'waiting' AND deadline_at IS NOT NULL AND deadline_at <= now_micros() LIMIT $1"
 )
+# The chat is named c: on PostgreSQL its row is locked against a takeover until the commit.
+GOES_ON = (
+    "SELECT 1 FROM calls k JOIN chats c ON c.id = k.chat_id "
+    "WHERE k.chat_id = $1 AND k.call_id = $2 AND k.run = $3 AND k.state = 'started' AND NOT k.abandoned "
+    "AND k.lease_number = $4 AND c.lease_number = $4 AND c.lease_worker_id IS NOT NULL"
+)
+CALL_OVER = Refusal(
+    code="stale",
+    text="This call does not go on here any more: it was given up, or another server runs the chat now. "
+    "Nothing was done.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +40,12 @@ class FullCall:
 
     call: Call
     full_output: str | None
+
+
+def goes_on(fence: CallFence, *, lock: str = "") -> Query[bool]:
+    """Whether what is done on behalf of this call still counts; asked in the transaction that does it."""
+    args = (fence.chat_id, fence.call_id, fence.run, fence.lease_number)
+    return query(f"{GOES_ON}{lock}", *args, read=any_row)
 
 
 def open_calls(chat_id: ChatId) -> Query[tuple[Call, ...]]:

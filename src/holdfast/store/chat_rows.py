@@ -7,12 +7,15 @@ from holdfast.chats.view import Execution, Lease, View
 from holdfast.core.chats import ClientTool, Settings
 from holdfast.core.clock import from_micros, to_micros
 from holdfast.core.failures import Failure, Retry
-from holdfast.core.ids import ChatId
+from holdfast.core.ids import CallId, ChatId, RunId
+from holdfast.core.origins import PERSON, FromChat, FromRun, Origin
 from holdfast.core.shapes import encode_text
 from holdfast.core.usage import Budget, Usage
 from holdfast.store.columns import Written, columns, listed, text
 from holdfast.store.query import Row
 
+_origin = msgspec.json.Decoder(Origin).decode
+_PERSON = encode_text(PERSON)
 _usage = msgspec.json.Decoder(Usage).decode
 _failure = msgspec.json.Decoder(Failure).decode
 _retry = msgspec.json.Decoder(Retry).decode
@@ -21,7 +24,7 @@ _client_tools = msgspec.json.Decoder(tuple[ClientTool, ...]).decode
 _json = msgspec.json.Decoder().decode
 
 # Written once. `depth` is the store's own: one more than the parent's.
-IDENTITY = columns("id owner_id parent_id parent_call_id root_id run_id depth created_at")
+IDENTITY = columns("id owner_id parent_id parent_call_id root_id run_id origin depth created_at")
 # Moves with nearly every transition and is in no index.
 MOVING = columns(
     "version history_version queue_version retry_version attempt turn turn_kind "
@@ -40,6 +43,7 @@ def identity_row(chat: Execution, depth: int) -> Written:
         chat.parent_call_id,
         chat.root_id,
         chat.run_id,
+        encode_text(chat.origin),
         depth,
         to_micros(chat.created_at),
     )
@@ -109,6 +113,7 @@ def execution_of(row: Row) -> Execution:
         parent_call_id,
         root_id,
         run_id,
+        origin,
         _depth,
         created_at,
         version,
@@ -142,10 +147,8 @@ def execution_of(row: Row) -> Execution:
     return Execution(
         id=id_,
         owner_id=owner_id,
-        parent_id=parent_id,
-        parent_call_id=parent_call_id,
+        origin=origin_of(origin, parent_id, parent_call_id, run_id),
         root_id=root_id,
-        run_id=run_id,
         status=status,
         archived=bool(archived),
         version=version,
@@ -175,6 +178,22 @@ def execution_of(row: Row) -> Execution:
     )
 
 
+def origin_of(
+    origin: str | None, parent_id: ChatId | None, parent_call_id: CallId | None, run_id: RunId | None
+) -> Origin:
+    if origin == _PERSON:
+        return PERSON
+    try:
+        if origin is not None:
+            return _origin(origin)
+    except msgspec.ValidationError:
+        pass  # of a kind that only a later version knows
+    # None was written by a replica of an earlier version: the ids tell.
+    if parent_id is not None:
+        return FromChat(chat_id=parent_id, call_id=parent_call_id)
+    return PERSON if run_id is None else FromRun(run_id=run_id)
+
+
 def usage_of(value: str) -> Usage:
     return _usage(value)
 
@@ -183,7 +202,7 @@ def usage_of(value: str) -> Usage:
 
 SETTINGS = columns(
     "chat_id title title_source summary model effort workspace_id agent pinned "
-    "budget_tokens budget_usd_micros labels tools client_tools instructions"
+    "budget_tokens budget_usd_micros labels tools client_tools instructions max_steps"
 )
 
 
@@ -205,6 +224,7 @@ def settings_row(chat_id: ChatId, settings: Settings) -> Written:
         encode_text(settings.tools),
         encode_text(settings.client_tools),
         settings.instructions,
+        settings.max_steps,
     )
 
 
@@ -225,4 +245,5 @@ def settings_of(row: Row, at: int = 0) -> Settings:
         tools=_json(row[at + 12]),
         client_tools=_client_tools(row[at + 13]),
         instructions=row[at + 14],
+        max_steps=row[at + 15],
     )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from holdfast.core.calls import WAIT_FOR_CHILDREN, Action, ActionCall
-from holdfast.core.chats import Chat, Status, Waiting
+from holdfast.core.calls import Action, ActionCall
+from holdfast.core.chats import Chat, LastTurn, Status, Waiting
+from holdfast.core.clock import from_micros
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import ChatId, RunId, UserId
 from holdfast.core.parts import ToolCall
@@ -25,7 +26,7 @@ from holdfast.store.chat_rows import (
 from holdfast.store.columns import listed, moment
 from holdfast.store.named_agents import EFFORT_USED, MODEL_USED
 from holdfast.store.query import Query, Row, Rows, Value, at_most_one, each, joined, query
-from holdfast.store.rows import parts_of
+from holdfast.store.rows import has_trait, parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,14 @@ class Standing:
 
 COUNT_LIMIT = 1000
 
+_LAST_TURN = (
+    "(SELECT t.%s FROM turns t WHERE t.chat_id = c.id AND t.outcome IS NOT NULL "
+    "ORDER BY t.number DESC LIMIT 1)"
+)
 _EXECUTION = (
-    f"SELECT {EXECUTION}, {listed(SETTINGS, 's')}, w.expires_at > now_micros(), {MODEL_USED}, {EFFORT_USED}"
+    f"SELECT {EXECUTION}, {listed(SETTINGS, 's')}, w.expires_at > now_micros(), {MODEL_USED}, {EFFORT_USED}, "
+    f"{_LAST_TURN % 'outcome'}, {_LAST_TURN % 'finished_at'}, "
+    "(SELECT count(*) FROM chats k WHERE k.parent_id = c.id)"
 )
 _EXECUTION_FROM = f"FROM {EXECUTION_FROM} JOIN settings s ON s.chat_id = c.id"
 _QUEUE_LENGTH = len(IDENTITY) + MOVING.index("queue_length")
@@ -92,11 +99,10 @@ WAITING = _BELOW + (
     "JOIN messages m ON m.chat_id = a.chat_id AND m.id = a.message_id ORDER BY a.message_id, a.position"
 )
 # Of a chat that runs nothing but calls like these, all that it does is wait.
-_WAITS = ", ".join(f"'{name}'" for name in sorted(WAIT_FOR_CHILDREN))
 WAITS_FOR_CHILDREN = (
     "SELECT a.chat_id FROM calls a WHERE a.chat_id IN (%s) AND a.state <> 'answered' AND a.state = 'started' "
     "AND NOT a.abandoned GROUP BY a.chat_id "
-    f"HAVING count(CASE WHEN a.name IN ({_WAITS}) THEN 1 END) = count(*)"
+    f"HAVING count(CASE WHEN {has_trait('a', 'waits_for_children')} THEN 1 END) = count(*)"
 )
 STANDING = (
     "SELECT c.depth, count(k.id), "
@@ -253,7 +259,7 @@ def _chat_of(
     row: Row, below: dict[str, Usage], asked: dict[str, list[ActionCall]], parents: set[str]
 ) -> Chat:
     state, settings = execution_of(row), settings_of(row, EXECUTION_WIDTH)
-    leased, model, effort = row[EXECUTION_WIDTH + len(SETTINGS) :]
+    leased, model, effort, ended, ended_at, children = row[EXECUTION_WIDTH + len(SETTINGS) :]
     calls = asked.get(state.id)
     # Its own last, so that what does not add up (how full its context is) is its own.
     usage = below[state.id] + state.usage if state.id in below else state.usage
@@ -292,6 +298,10 @@ def _chat_of(
         usage=usage,
         created_at=state.created_at,
         updated_at=state.updated_at,
+        last_turn=None if ended is None else LastTurn(outcome=ended, finished_at=from_micros(ended_at)),
+        children=children,
+        origin=state.origin,
+        max_steps=settings.max_steps,
     )
 
 

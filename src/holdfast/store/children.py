@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from holdfast.chats.view import Delivery
-from holdfast.core.calls import HAND_OVER_ENDS
 from holdfast.core.chats import Status
 from holdfast.core.clock import from_micros
 from holdfast.core.failures import Failure
@@ -13,7 +12,7 @@ from holdfast.core.ids import CallId, ChatId, MessageId, UserId, WorkspaceId
 from holdfast.core.steps import TurnOutcome
 from holdfast.store.columns import listed, moment
 from holdfast.store.query import Query, Row, any_row, at_most_one, each, query
-from holdfast.store.rows import DELIVERY, delivery_of, failure_of
+from holdfast.store.rows import DELIVERY, delivery_of, failure_of, has_trait
 
 _CHILD = (
     "SELECT c.id, c.parent_id, c.owner_id, s.workspace_id, s.title, c.status, c.answer_id, t.outcome, "
@@ -32,7 +31,7 @@ LINE = (
 # Calls, as a, that will hand over ends themselves.
 _HANDS_OVER = (
     "a.state <> 'answered' AND a.state IN ('pending', 'started') AND NOT a.abandoned "
-    f"AND a.name IN ({', '.join(repr(name) for name in sorted(HAND_OVER_ENDS))})"
+    f"AND {has_trait('a', 'hands_over_ends')}"
 )
 UNTOLD = (
     f"SELECT {listed(DELIVERY, 'd')} FROM deliveries d JOIN chats p ON p.id = d.parent_id "

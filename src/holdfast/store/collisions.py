@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from holdfast.core.clock import from_micros
-from holdfast.core.collisions import Collision, Edit, Lines, Severity, worst
+from holdfast.core.collisions import Collision, FileEdit, Lines, Severity, worst
 from holdfast.core.ids import ChatId
 from holdfast.core.shapes import encode_text
 from holdfast.core.text import clean_deep
@@ -41,7 +41,7 @@ DROP_COLLISIONS = "DELETE FROM collisions WHERE chat_id = $1 OR other_id = $1"
 _lines = msgspec.json.Decoder(Lines).decode
 
 
-def add(new: Edit) -> Query[tuple[Edit, ...]]:
+def add(new: FileEdit) -> Query[tuple[FileEdit, ...]]:
     """The edits of others at the same place, the newest first."""
     new = clean_deep(new)
     lines = None if new.lines is None else encode_text(new.lines)
@@ -50,7 +50,7 @@ def add(new: Edit) -> Query[tuple[Edit, ...]]:
     return Query(statements, lambda results: each(_edit_of)(results[1]))
 
 
-def collide(one: Edit, other: Edit, found: Severity) -> Query[None]:
+def collide(one: FileEdit, other: FileEdit, found: Severity) -> Query[None]:
     """Each of the two is to be told, by the name that it has for the file."""
     rows = (
         (one.chat_id, other.chat_id, one.path, found),
@@ -81,9 +81,9 @@ def _collision(chat_id: ChatId, path: str, rows: Sequence[Row]) -> Collision:
     return Collision(path=path, severity=worst(row[1] for row in rows), chats=(chat_id, *others))
 
 
-def _edit_of(row: Row) -> Edit:
+def _edit_of(row: Row) -> FileEdit:
     edit_id, owner_id, chat_id, place, path, edited_at, lines = row
-    return Edit(
+    return FileEdit(
         id=edit_id,
         owner_id=owner_id,
         chat_id=chat_id,

@@ -10,8 +10,8 @@ from holdfast.store.rows import DELIVERY, delivery_of
 _SELECT = f"SELECT {listed(DELIVERY)} FROM deliveries WHERE NOT taken"
 
 ONE = f"SELECT {listed(DELIVERY)} FROM deliveries WHERE child_id = $1 AND turn = $2"
-FOR_PARENT = f"{_SELECT} AND parent_id = $1 ORDER BY created_at, child_id"
-FOR_RUN = f"{_SELECT} AND run_id = $1 ORDER BY created_at, child_id"
+FOR_PARENT = f"{_SELECT} AND parent_id = $1 ORDER BY created_at, child_id, turn"
+FOR_RUN = f"{_SELECT} AND run_id = $1 ORDER BY created_at, child_id, turn"
 
 
 def delivery(key: DeliveryKey) -> Query[Delivery | None]:

@@ -1,9 +1,10 @@
 """Files: whose they are, which chats use them, and what they hold where that is in the database. A file that
 no chat uses is kept for a day, for whoever is still writing the message it is for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from holdfast.core.clock import from_micros
+from holdfast.core.errors import TooLarge
 from holdfast.core.files import StoredFile
 from holdfast.core.ids import ChatId, FileId, UserId
 from holdfast.core.text import clean_deep
@@ -43,6 +44,7 @@ FORGET_UNUSED = (
     "AND NOT EXISTS (SELECT 1 FROM file_uses u WHERE u.file_id = f.id) ORDER BY f.created_at LIMIT $2) "
     "RETURNING hash"
 )
+USED = "SELECT CAST(coalesce(sum(size), 0) AS bigint) FROM files WHERE owner_id = $1"
 KNOWN = "SELECT 1 FROM files WHERE hash = $1 LIMIT 1"
 
 # Only where contents are in the database.
@@ -56,13 +58,35 @@ FORGET_CONTENT = (
 )
 
 
-def add(new: StoredFile) -> Query[StoredFile]:
-    return Query((_insert(new),), lambda _: new)
+def add(new: StoredFile, quota_bytes: int) -> Query[StoredFile]:
+    """Raises TooLarge if the owner's files would take more than the quota (0: there is none)."""
+    return Query((_insert(new), _used(new)), _within(new, quota_bytes))
 
 
-def add_with_content(new: StoredFile, content: bytes, thumbnail: bytes | None) -> Query[StoredFile]:
+def add_with_content(
+    new: StoredFile, content: bytes, thumbnail: bytes | None, quota_bytes: int
+) -> Query[StoredFile]:
     """Both or neither; the same content is there once."""
-    return Query(((PUT_CONTENT, (new.hash, content, thumbnail)), _insert(new)), lambda _: new)
+    put = (PUT_CONTENT, (new.hash, content, thumbnail))
+    return Query((put, _insert(new), _used(new)), _within(new, quota_bytes))
+
+
+def _used(new: StoredFile) -> Statement:
+    return USED, (new.owner_id,)
+
+
+def _within(new: StoredFile, quota_bytes: int) -> Callable[[Sequence[Rows]], StoredFile]:
+    def read(results: Sequence[Rows]) -> StoredFile:
+        # Looked at after the insert, in the same transaction: two at once cannot both have the last bytes.
+        if quota_bytes and int(results[-1][0][0]) > quota_bytes:
+            raise TooLarge(
+                f"Your files may take {quota_bytes // 2**20} MiB together (files.quota_mib in the "
+                "configuration), and with this one they would take more. Delete chats with files; what no "
+                "chat uses is removed after a day."
+            )
+        return new
+
+    return read
 
 
 def file(file_id: FileId, owner_id: UserId) -> Query[StoredFile | None]:

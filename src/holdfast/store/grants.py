@@ -10,20 +10,22 @@ from holdfast.core.text import clean_deep
 from holdfast.store.columns import columns, listed, micros, placeholders
 from holdfast.store.query import Query, Row, Rows, at_most_one, each, query
 
-GRANT = columns("id chat_id call_id path kind reason granted_by granted_at")
+GRANT = columns("id chat_id call_id path kind reason granted_by granted_at scope")
 # So many of one chat are looked at for every path.
 MOST = 200
 
 _SELECT = f"SELECT {listed(GRANT)} FROM grants"
 # The same call gives the same grant, however often it is run.
 INSERT = (
-    f"INSERT INTO grants (owner_id, {listed(GRANT)}) VALUES ($1, {placeholders(len(GRANT), 2)}) "
-    "ON CONFLICT (chat_id, call_id) DO NOTHING"
+    f"INSERT INTO grants (owner_id, {listed(GRANT)}, turn) VALUES ($1, {placeholders(len(GRANT), 2)}, "
+    "(SELECT turn FROM chats WHERE id = $3)) ON CONFLICT (chat_id, call_id) DO NOTHING"
 )
+# One that was given once ends with its turn.
+_COUNTS = "(scope <> 'once' OR turn = (SELECT c.turn FROM chats c WHERE c.id = grants.chat_id))"
 OF_CALL = f"{_SELECT} WHERE chat_id = $1 AND call_id = $2"
-OF_CHAT = f"{_SELECT} WHERE chat_id = $1 ORDER BY id DESC LIMIT {MOST}"
-PAGE = f"{_SELECT} WHERE owner_id = $1 AND id > $2 ORDER BY id LIMIT $3"
-ONE = f"{_SELECT} WHERE id = $1 AND owner_id = $2"
+OF_CHAT = f"{_SELECT} WHERE chat_id = $1 AND {_COUNTS} ORDER BY id DESC LIMIT {MOST}"
+PAGE = f"{_SELECT} WHERE owner_id = $1 AND id > $2 AND {_COUNTS} ORDER BY id LIMIT $3"
+ONE = f"{_SELECT} WHERE id = $1 AND owner_id = $2 AND {_COUNTS}"
 DELETE = "DELETE FROM grants WHERE id = $1 AND owner_id = $2"
 
 _FIRST = GrantId("00000000-0000-0000-0000-000000000000")
@@ -32,7 +34,7 @@ _FIRST = GrantId("00000000-0000-0000-0000-000000000000")
 def add(new: Grant, owner_id: UserId) -> Query[Grant]:
     new = clean_deep(new)
     at = micros(new.granted_at)
-    row = (new.id, new.chat_id, new.call_id, new.path, new.kind, new.reason, new.granted_by, at)
+    row = (new.id, new.chat_id, new.call_id, new.path, new.kind, new.reason, new.granted_by, at, new.scope)
 
     def read(results: Sequence[Rows]) -> Grant:
         return _grant_of(results[1][0])
@@ -58,7 +60,7 @@ def delete(grant_id: GrantId, owner_id: UserId) -> Query[None]:
 
 
 def _grant_of(row: Row) -> Grant:
-    grant_id, chat_id, call_id, path, kind, reason, granted_by, granted_at = row
+    grant_id, chat_id, call_id, path, kind, reason, granted_by, granted_at, scope = row
     return Grant(
         id=grant_id,
         chat_id=chat_id,
@@ -68,4 +70,5 @@ def _grant_of(row: Row) -> Grant:
         reason=reason,
         granted_by=granted_by,
         granted_at=from_micros(granted_at),
+        scope=scope,
     )

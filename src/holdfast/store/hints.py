@@ -1,10 +1,10 @@
-"""The hints that follow a commit."""
+"""The hints that follow a commit, and the one place where they leave the store."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from holdfast.chats.change import Change
 from holdfast.core.chats import Status
-from holdfast.core.events import Hint
+from holdfast.core.events import BusEvent, Hint, RunHint
 from holdfast.core.ids import ChatId, UserId, WorkerId
 from holdfast.store.query import Query, Row, at_most_one, each, query
 
@@ -30,9 +30,30 @@ def hints_of(change: Change) -> Iterator[Hint]:
         yield from hints_of(other)
 
 
-def newest(hints: Iterable[Hint]) -> Iterable[Hint]:
-    """Of the hints of one commit: for a chat only the last is news."""
-    return {(hint.chat_id, hint.delivery): hint for hint in hints}.values()
+def newest(hints: Iterable[BusEvent]) -> Iterable[BusEvent]:
+    """Of the hints of one commit: for a chat or a run only the last is news."""
+    return {_about(hint): hint for hint in hints}.values()
+
+
+def _about(hint: BusEvent) -> tuple[object, ...]:
+    match hint:
+        case Hint(chat_id=chat_id, delivery=delivery):
+            return chat_id, delivery
+        case RunHint(run_id=run_id):
+            return (run_id,)
+        case _:
+            return (hint,)
+
+
+class Announcer:
+    """Called by the engines after a commit, and by nobody else: whoever writes need not remember it."""
+
+    def __init__(self, publish: Callable[[BusEvent], None]) -> None:
+        self._publish = publish
+
+    def committed(self, hints: Iterable[BusEvent]) -> None:
+        for hint in newest(hints):
+            self._publish(hint)
 
 
 def waited_for(change: Change) -> set[ChatId]:

@@ -21,17 +21,17 @@ from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from holdfast.chats.change import Change, Refusal
-from holdfast.chats.commands import Command, Fence
+from holdfast.chats.commands import CallFence, Command, Fence
 from holdfast.chats.view import View
 from holdfast.core.chats import ClientTool, Settings, TitleSource
-from holdfast.core.events import Hint
+from holdfast.core.events import BusEvent
 from holdfast.core.ids import ChatId, MessageId, UserId, WorkerId, WorkspaceId
 from holdfast.core.shapes import Json
 from holdfast.core.usage import Budget
 from holdfast.store.chats import LISTED_ONLY, Only
 from holdfast.store.query import Query
 
-Publish = Callable[[Hint], None]
+Publish = Callable[[BusEvent], None]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -98,6 +98,7 @@ class Choices(TypedDict, total=False):
     labels: tuple[str, ...]
     pinned: bool
     budget: Budget | None
+    max_steps: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchPage:
     hits: tuple[Hit, ...]
     next_cursor: str | None
 
@@ -127,9 +128,13 @@ class Store(Protocol):
         fence: Fence | None = None,
         view: View | None = None,
         once: Once | None = None,
+        on_behalf: CallFence | None = None,
     ) -> Applied | Refusal | Replayed:
         """Decides and applies the commands as one version. An owner passes its `view`: the decision is then
-        made on it and only guarded by its version; if that misses, it is made again on the present state."""
+        made on it and only guarded by its version; if that misses, it is made again on the present state.
+
+        What a call of another chat asks for passes `on_behalf`: it is refused (`stale`) unless that call
+        goes on at the moment of the commit."""
         ...
 
     async def acquire(
@@ -160,13 +165,14 @@ class Store(Protocol):
 
     # --- everything that is not execution state ---
 
-    async def write(self, query: Query[A]) -> A:
+    async def write(self, query: Query[A], *, on_behalf: CallFence | None = None) -> A:
         """All statements of the query in one transaction, as if nobody else wrote at that moment: what one of
         them looked at still holds when it is committed. If `read` raises, nothing is kept.
 
         It may be done twice when the answer to a commit is lost, so the statements must bear that: ids and
-        moments are made before, an insert is followed by a look at what is there under that id. Publishes no
-        hint."""
+        moments are made before, an insert is followed by a look at what is there under that id. The query's
+        hints are published after the commit. With `on_behalf` it raises WrongState unless that call goes on
+        at the moment of the commit."""
         ...
 
     async def write_and_create(
@@ -188,6 +194,11 @@ class Store(Protocol):
         """Blocking, for a thread of its own; uses a connection of its own. False: the worker is not
         registered any more, or its lease has run out, and it must stop its work. Raises TryAgain when the
         database cannot be asked."""
+        ...
+
+    async def bury_absent(self, worker_id: WorkerId, lease_seconds: float) -> bool:
+        """Ends the leases of other workers whose process is known to be gone before they run out; True: there
+        was one, and what it owned is free. `lease_seconds` is everybody's."""
         ...
 
     async def retire(self, worker_id: WorkerId) -> None:
@@ -225,14 +236,14 @@ class Store(Protocol):
         only: Only = LISTED_ONLY,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Found:
+    ) -> SearchPage:
         """Chats of this owner that have all the words (the last one may be a beginning) in their title or in
         one message: titles first, then by the newest message found. A page may be shorter than `limit`."""
         ...
 
     async def search_chat(
         self, chat_id: ChatId, text: str, *, limit: int = 50, cursor: str | None = None
-    ) -> Found:
+    ) -> SearchPage:
         """Messages of one chat, the newest first."""
         ...
 

@@ -10,6 +10,7 @@ import msgspec
 from holdfast.chats.commands import DeliveryKey
 from holdfast.core.clock import from_micros
 from holdfast.core.errors import WrongState
+from holdfast.core.events import RunHint
 from holdfast.core.ids import ChatId, RunId
 from holdfast.core.runs import (
     AgentTerms,
@@ -46,7 +47,7 @@ _SELECT_CALLS = f"SELECT {listed(CALL)} FROM run_calls WHERE run_id = $1"
 _IN_ORDER = "ORDER BY scope, number"
 CALLS = f"{_SELECT_CALLS} {_IN_ORDER}"
 CALLS_SINCE = f"{_SELECT_CALLS} AND revision > $2 {_IN_ORDER}"
-LENT = f"{_SELECT_CALLS} AND outcome = 'succeeded' AND kind <> 'workflow' {_IN_ORDER}"
+LENT = f"{_SELECT_CALLS} AND outcome = 'succeeded' AND kind = 'agent' {_IN_ORDER}"
 LINES = f"SELECT {listed(LINE)} FROM run_lines WHERE run_id = $1 ORDER BY number"
 LINES_SINCE = f"SELECT {listed(LINE)} FROM run_lines WHERE run_id = $1 AND revision > $2 ORDER BY number"
 # A call that was lent names a chat of another run.
@@ -59,7 +60,7 @@ MOVE = (
     "UPDATE runs SET version = version + 1, spent_tokens = $3, spent_usd_micros = $4, "
     "status = coalesce($5, status), result = $6, error = $7, "
     "finished_at = CASE WHEN $5 IS NULL THEN finished_at ELSE now_micros() END "
-    "WHERE id = $1 AND lease_number = $2 AND status = 'running' RETURNING version"
+    "WHERE id = $1 AND lease_number = $2 AND status = 'running' RETURNING version, owner_id"
 )
 _TYPES = dict.fromkeys(
     columns("scope number occurrence started_at finished_at delivery spent place at"), "bigint"
@@ -100,7 +101,7 @@ PUT_CALLS, PUT_LINES, TAKE = _put_calls(2), _put_lines(2), _take(1)
 AT_ONCE = (
     f"WITH v AS ({MOVE.replace('RETURNING version', 'RETURNING version AS moved')}), "
     f"calls AS ({_put_calls(8, 'v')}), lines AS ({_put_lines(9, 'v')}), "
-    f"taken AS ({_take(10, 'CROSS JOIN v')}) SELECT moved FROM v"
+    f"taken AS ({_take(10, 'CROSS JOIN v')}) SELECT moved, owner_id FROM v"
 )
 
 
@@ -159,7 +160,12 @@ def record(run_id: RunId, lease_number: int, entries: Entries) -> Query[int]:
             raise LeaseLost("The run has another owner, or was cancelled.")
         return results[0][0][0]
 
-    return Query(tuple(statements), read, (AT_ONCE, (*moved, calls_put, lines_put, taken)))
+    def hints(results: Sequence[Rows]) -> list[RunHint]:
+        version, owner_id = results[0][0]
+        return [RunHint(run_id=run_id, owner_id=owner_id, version=version, over=ending is not None)]
+
+    at_once = (AT_ONCE, (*moved, calls_put, lines_put, taken))
+    return Query(tuple(statements), read, at_once, hints=hints)
 
 
 def details(run_id: RunId) -> Query[RunDetails | None]:

@@ -10,13 +10,14 @@ import msgspec
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.clock import from_micros
 from holdfast.core.errors import Bug, NotFound, WrongState
-from holdfast.core.ids import ChatId, NamedAgentId, UserId
+from holdfast.core.ids import ChatId, NamedAgentId, UserId, WorkspaceId
 from holdfast.core.text import clean_deep
 from holdfast.store.columns import Written, columns, listed, micros, placeholders, text
 from holdfast.store.query import Query, Row, Rows, at_most_one, each, query
 
 AGENT = columns(
-    "id owner_id name description model effort tools published created_at updated_at instructions"
+    "id owner_id name description model effort tools published created_at updated_at instructions "
+    "workspace_id path digest"
 )
 _CHOSEN = columns("name description model effort tools published updated_at instructions")
 
@@ -25,7 +26,7 @@ ONE = f"{_SELECT} WHERE id = $1"
 USABLE = f"{_SELECT} WHERE id = $1 AND (owner_id = $2 OR published)"
 # One's own before somebody else's of the same name, then the one that was there first.
 NAMED = (
-    f"{_SELECT} WHERE name = $1 AND (owner_id = $2 OR published) "
+    f"{_SELECT} WHERE name = $1 AND workspace_id IS NULL AND (owner_id = $2 OR published) "
     "ORDER BY CASE WHEN owner_id = $2 THEN 0 ELSE 1 END, id LIMIT 1"
 )
 # Of the chat c with the settings s.
@@ -41,17 +42,30 @@ _USED = (
     f"(SELECT a.{{0}} FROM named_agents a WHERE {_ITS}) END)"
 )
 MODEL_USED, EFFORT_USED = _USED.format("model"), _USED.format("effort")
-PAGE = f"{_SELECT} WHERE (owner_id = $1 OR published) AND id > $2 ORDER BY id LIMIT $3"
+PAGE = (
+    f"{_SELECT} WHERE workspace_id IS NULL AND (owner_id = $1 OR published) AND id > $2 ORDER BY id LIMIT $3"
+)
+OF_WORKSPACE = f"{_SELECT} WHERE workspace_id = $1 AND owner_id = $2 ORDER BY id LIMIT 1000"
+_SAME = "(owner_id, COALESCE(CAST(workspace_id AS text), ''), name)"
+# What was trusted before under this name is replaced; chats that run as it take it with their next turn.
+TRUST = (
+    f"INSERT INTO named_agents ({listed(AGENT)}) VALUES ({placeholders(len(AGENT))}) ON CONFLICT {_SAME} "
+    "DO UPDATE SET description = excluded.description, model = excluded.model, tools = excluded.tools, "
+    "updated_at = excluded.updated_at, instructions = excluded.instructions, path = excluded.path, "
+    "digest = excluded.digest"
+)
+TRUSTED = f"{_SELECT} WHERE workspace_id = $1 AND owner_id = $2 AND name = $3"
 INSERT = (
     f"INSERT INTO named_agents ({listed(AGENT)}) VALUES ({placeholders(len(AGENT))}) ON CONFLICT DO NOTHING"
 )
 # Only what is chosen anew is written: what somebody else chooses at the same moment stays.
 UPDATE = (
     "UPDATE named_agents SET %s WHERE id = $1 AND owner_id = $2 AND NOT EXISTS "
-    "(SELECT 1 FROM named_agents o WHERE o.owner_id = $2 AND o.name = $3 AND o.id <> $1) "
+    "(SELECT 1 FROM named_agents o WHERE o.owner_id = $2 AND o.workspace_id IS NULL AND o.name = $3 "
+    "AND o.id <> $1) "
     f"RETURNING {listed(AGENT)}"
 )
-TAKEN = "SELECT 1 FROM named_agents WHERE owner_id = $1 AND name = $2 AND id <> $3"
+TAKEN = "SELECT 1 FROM named_agents WHERE owner_id = $1 AND workspace_id IS NULL AND name = $2 AND id <> $3"
 DELETE = "DELETE FROM named_agents WHERE id = $1 AND owner_id = $2"
 
 _FIRST = NamedAgentId("00000000-0000-0000-0000-000000000000")
@@ -121,6 +135,22 @@ def change(
 def delete(agent_id: NamedAgentId, owner_id: UserId) -> Query[None]:
     """Chats that were started as it keep what they took from it. One that is gone is gone."""
     return query(DELETE, agent_id, owner_id, read=lambda _: None)
+
+
+def of_workspace(workspace_id: WorkspaceId, owner_id: UserId) -> Query[tuple[NamedAgent, ...]]:
+    """Those that this user trusted there."""
+    return query(OF_WORKSPACE, workspace_id, owner_id, read=each(agent_of))
+
+
+def trusted(workspace_id: WorkspaceId, owner_id: UserId, name: str) -> Query[NamedAgent | None]:
+    return query(TRUSTED, workspace_id, owner_id, name, read=at_most_one(agent_of))
+
+
+def trust(new: NamedAgent) -> Query[NamedAgent]:
+    """An agent of a workspace counts for this user from here on, as it is now."""
+    new = clean_deep(new)
+    key = (new.workspace_id, new.owner_id, new.name)
+    return Query(((TRUST, _written(AGENT, new)), (TRUSTED, key)), lambda results: agent_of(results[1][0]))
 
 
 def _taken(name: str) -> WrongState:

@@ -1,5 +1,5 @@
 """Providers and models that admins configured. What they mean is not known here: a config is JSON, a key is
-sealed bytes."""
+sealed bytes. Every change is announced, so that all replicas take it over."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,9 +9,12 @@ import msgspec
 from holdfast.core.accounts import StoredModel, StoredProvider
 from holdfast.core.clock import from_micros, to_micros
 from holdfast.core.errors import NotFound
+from holdfast.core.events import Configured
 from holdfast.core.shapes import encode_text
+from holdfast.store import preferences
 from holdfast.store.columns import columns, listed
-from holdfast.store.query import Query, Row, Rows, at_most_one, each, query
+from holdfast.store.preferences import SERVER
+from holdfast.store.query import Query, Row, Rows, announcing, at_most_one, each, joined, query
 
 PROVIDER = columns("name created_at updated_at config sealed_key")
 MODEL = columns("name created_at updated_at config")
@@ -36,9 +39,14 @@ PUT_MODEL = (
 )
 DELETE_MODEL = "DELETE FROM model_configs WHERE name = $1 RETURNING name"
 
+# The setting of the server that names the model to take when none is named.
+DEFAULT_MODEL_KEY = "models.default"
 REVISIONS = (
     "SELECT 0, name, updated_at FROM provider_configs "
-    "UNION ALL SELECT 1, name, updated_at FROM model_configs ORDER BY 1, 2"
+    "UNION ALL SELECT 1, name, updated_at FROM model_configs "
+    "UNION ALL SELECT 2, key, updated_at FROM preferences "
+    f"WHERE owner = '{SERVER}' AND key = '{DEFAULT_MODEL_KEY}' "
+    "ORDER BY 1, 2"
 )
 
 
@@ -63,15 +71,16 @@ def put_provider(new: StoredProvider, *, keep_key: bool) -> Query[Put]:
     may stay is for the caller to judge by `before`: one that raises undoes it."""
     sql = PUT_PROVIDER % ("provider_configs.sealed_key" if keep_key else "excluded.sealed_key")
     args = (new.name, to_micros(new.created_at), to_micros(new.updated_at), encode_text(new.config))
-    return Query(
+    put = Query(
         ((ONE_PROVIDER, (new.name,)), (sql, (*args, new.sealed_key))),
         lambda results: Put(at_most_one(_provider_of)(results[0]), _provider_of(results[1][0])),
     )
+    return announcing(put, Configured())
 
 
 def delete_provider(name: str) -> Query[None]:
     """Raises NotFound."""
-    return query(DELETE_PROVIDER, name, read=_deleted("provider"))
+    return announcing(query(DELETE_PROVIDER, name, read=_deleted("provider")), Configured())
 
 
 def model(name: str) -> Query[StoredModel | None]:
@@ -89,12 +98,18 @@ def revisions() -> Query[tuple[Row, ...]]:
 
 def put_model(new: StoredModel) -> Query[StoredModel]:
     args = (new.name, to_micros(new.created_at), to_micros(new.updated_at), encode_text(new.config))
-    return query(PUT_MODEL, *args, read=lambda rows: _model_of(rows[0]))
+    return announcing(query(PUT_MODEL, *args, read=lambda rows: _model_of(rows[0])), Configured())
 
 
 def delete_model(name: str) -> Query[None]:
     """Raises NotFound."""
-    return query(DELETE_MODEL, name, read=_deleted("model"))
+    return announcing(query(DELETE_MODEL, name, read=_deleted("model")), Configured())
+
+
+def choose_default(name: str | None) -> Query[None]:
+    """The model to take when none is named; None: nobody's choice."""
+    chosen = preferences.choose(None, {DEFAULT_MODEL_KEY: name})
+    return announcing(joined(chosen, read=lambda _: None), Configured())
 
 
 def _deleted(kind: str) -> Callable[[Rows], None]:

@@ -4,9 +4,11 @@ What may be written so (everything but execution state) is a Query too, given to
 The SQL is the same text for both engines: `$1` placeholders, `now_micros()` for the database's clock, flags
 used as they are (`NOT removed`), sums cast to bigint."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, overload
+
+from holdfast.core.events import BusEvent
 
 Value = str | int | float | bytes | bool | None
 # A tuple of SQLite's or a record of PostgreSQL's: only ever indexed, sliced and unpacked.
@@ -19,6 +21,10 @@ B = TypeVar("B")
 T = TypeVar("T")
 
 
+def _no_hints(_: Sequence[Rows]) -> Iterable[BusEvent]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Query(Generic[T]):
     """Statements that see the same snapshot; `read` gets the rows of each, in order. Of one that writes
@@ -29,10 +35,28 @@ class Query(Generic[T]):
     # The same as one statement of PostgreSQL's that needs no transaction around it, for what is written
     # often: every statement is a journey. `read` gets the rows of this one alone.
     at_once: Statement | None = None
+    # Whether it asks which workers live. SQLite's rows say so only once the dead are buried.
+    judges_leases: bool = False
+    # Of one that writes: what others must hear of, from the same rows. The store publishes it after the
+    # commit, so no caller can forget it.
+    hints: Callable[[Sequence[Rows]], Iterable[BusEvent]] = _no_hints
+
+    def answered(self, results: Sequence[Rows]) -> tuple[T, tuple[BusEvent, ...]]:
+        """What was asked for, and what to publish."""
+        return self.read(results), tuple(self.hints(results))
 
 
 def query(sql: str, *args: Value, read: Callable[[Rows], T]) -> Query[T]:
     return Query(((sql, args),), lambda results: read(results[0]))
+
+
+def announcing(write: Query[T], *events: BusEvent) -> Query[T]:
+    """A write that others must hear of whenever it is made."""
+
+    def hints(results: Sequence[Rows]) -> Iterable[BusEvent]:
+        return (*write.hints(results), *events)
+
+    return replace(write, hints=hints)
 
 
 @overload
@@ -44,15 +68,24 @@ def joined(*queries: Query[Any], read: Callable[..., T]) -> Query[T]: ...
 def joined(*queries: Query[Any], read: Callable[..., T]) -> Query[T]:
     """One query of several: `read` is called with the answer of each."""
 
-    def read_all(results: Sequence[Rows]) -> T:
-        answers: list[Any] = []
+    def shares(results: Sequence[Rows]) -> Iterable[tuple[Query[Any], Sequence[Rows]]]:
         at = 0
         for part in queries:
-            answers.append(part.read(results[at : at + len(part.statements)]))
+            yield part, results[at : at + len(part.statements)]
             at += len(part.statements)
-        return read(*answers)
 
-    return Query(tuple(statement for part in queries for statement in part.statements), read_all)
+    def read_all(results: Sequence[Rows]) -> T:
+        return read(*[part.read(share) for part, share in shares(results)])
+
+    def all_hints(results: Sequence[Rows]) -> Iterable[BusEvent]:
+        return [hint for part, share in shares(results) for hint in part.hints(share)]
+
+    return Query(
+        tuple(statement for part in queries for statement in part.statements),
+        read_all,
+        judges_leases=any(part.judges_leases for part in queries),
+        hints=all_hints if any(part.hints is not _no_hints for part in queries) else _no_hints,
+    )
 
 
 def constant(value: T) -> Query[T]:

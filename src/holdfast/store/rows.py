@@ -5,7 +5,7 @@ import msgspec
 
 from holdfast.chats.change import FullOutput, TurnEnd
 from holdfast.chats.view import Call, Delivery, InboxNotice, Queued
-from holdfast.core.calls import Approval
+from holdfast.core.calls import Approval, Trait
 from holdfast.core.clock import from_micros, to_micros
 from holdfast.core.failures import Failure
 from holdfast.core.ids import ChatId
@@ -162,7 +162,7 @@ def notice_of(row: Row) -> InboxNotice:
 # --- calls ---
 
 CALL = columns(
-    "chat_id call_id message_id turn position name effect on_uncertain state waits_for "
+    "chat_id call_id message_id turn position name effect reach traits on_uncertain state waits_for "
     "deadline_seconds deadline_at run lease_number fenced_until outcome truncated "
     "abandoned started_at finished_at approval output diff revision"
 )
@@ -177,6 +177,8 @@ def call_row(chat_id: ChatId, call: Call) -> Written:
         call.position,
         call.name,
         call.effect,
+        call.reach,
+        " ".join(call.traits),
         call.on_uncertain,
         call.state,
         call.waits_for,
@@ -197,6 +199,11 @@ def call_row(chat_id: ChatId, call: Call) -> Written:
     )
 
 
+def has_trait(calls: str, trait: Trait) -> str:
+    """A condition on the table that `calls` names. No trait's name is part of another's."""
+    return f"replace({calls}.traits, '{trait}', '') <> {calls}.traits"
+
+
 def call_of(row: Row) -> Call:
     return Call(
         call_id=row[1],
@@ -205,23 +212,25 @@ def call_of(row: Row) -> Call:
         position=row[4],
         name=row[5],
         effect=row[6],
-        on_uncertain=row[7],
-        state=row[8],
-        waits_for=row[9],
-        deadline_seconds=row[10],
-        deadline_at=moment(row[11]),
-        run=row[12],
-        lease_number=row[13],
-        fenced_until=moment(row[14]),
-        outcome=row[15],
-        truncated=bool(row[16]),
-        abandoned=bool(row[17]),
-        started_at=moment(row[18]),
-        finished_at=moment(row[19]),
-        approval=None if row[20] is None else _approval(row[20]),
-        output=_json(row[21]),
-        diff=row[22],
-        revision=row[23],
+        reach=row[7],
+        traits=tuple(row[8].split()),
+        on_uncertain=row[9],
+        state=row[10],
+        waits_for=row[11],
+        deadline_seconds=row[12],
+        deadline_at=moment(row[13]),
+        run=row[14],
+        lease_number=row[15],
+        fenced_until=moment(row[16]),
+        outcome=row[17],
+        truncated=bool(row[18]),
+        abandoned=bool(row[19]),
+        started_at=moment(row[20]),
+        finished_at=moment(row[21]),
+        approval=None if row[22] is None else _approval(row[22]),
+        output=_json(row[23]),
+        diff=row[24],
+        revision=row[25],
     )
 
 

@@ -10,7 +10,7 @@ from holdfast.core.clock import from_micros
 from holdfast.core.errors import NotFound
 from holdfast.core.events import RunHint
 from holdfast.core.ids import CallId, ChatId, RunId, UserId, WorkerId, WorkspaceId
-from holdfast.core.runs import AskedBy, Run, RunError, RunPhase, RunStatus
+from holdfast.core.runs import OVER, AskedBy, Run, RunError, RunPhase, RunStatus
 from holdfast.core.shapes import encode_text
 from holdfast.core.text import clean_deep
 from holdfast.core.usage import Budget
@@ -20,7 +20,7 @@ from holdfast.store.query import Query, Row, Rows, Value, any_row, at_most_one, 
 RUN = columns(
     "id owner_id name language status version created_at started_at finished_at lease_number workspace_id "
     "model effort max_concurrency budget_tokens spent_tokens spent_usd_micros args_hash resumed_from chat_id "
-    "call_id tools phases error args script result"
+    "call_id tools phases error args script result reuse workspace_state final_state"
 )
 _LARGE = {"args": "NULL", "script": "''", "result": "NULL"}
 
@@ -31,8 +31,8 @@ OWNED = f"{_SELECT} WHERE id = $1 AND owner_id = $2"
 OF_CALL = f"{_SELECT} WHERE chat_id = $1 AND call_id = $2"
 INSERT = f"INSERT INTO runs ({listed(RUN)}) VALUES ({placeholders(len(RUN))}) ON CONFLICT DO NOTHING"
 LENDER = (
-    "SELECT id FROM runs WHERE owner_id = $1 AND name = $2 AND args_hash = $3 "
-    "AND status IN ('succeeded', 'failed') AND coalesce(CAST(workspace_id AS text), '') = $4 "
+    "SELECT id, status FROM runs WHERE owner_id = $1 AND name = $2 AND args_hash = $3 "
+    "AND status IN ('succeeded', 'failed', 'cancelled') AND coalesce(CAST(workspace_id AS text), '') = $4 "
     "ORDER BY id DESC LIMIT 1"
 )
 # Those without a live lease, oldest first; they run from here on.
@@ -48,6 +48,7 @@ ACQUIRE = (
 _HELD = "lease_worker_id = $1 AND status = 'running' AND status IN ('pending', 'running')"
 HELD = f"{_SELECT} WHERE {_HELD} ORDER BY id"
 STANDING = f"SELECT id, version FROM runs WHERE {_HELD}"
+LEAVE = "UPDATE runs SET final_state = $2 WHERE id = $1"
 CANCEL = (
     "UPDATE runs SET status = 'cancelled', version = version + 1, finished_at = now_micros() "
     "WHERE id = $1 AND status IN ('pending', 'running')"
@@ -134,31 +135,46 @@ def create(new: Run) -> Query[Run]:
 
     asked = new.asked_by
     by_call: tuple[Value, Value] = (None, None) if asked is None else (asked.chat_id, asked.call_id)
-    return Query(((INSERT, _written(new)), (ONE, (new.id,)), (OF_CALL, by_call)), read)
+    statements = ((INSERT, _written(new)), (ONE, (new.id,)), (OF_CALL, by_call))
+    return Query(statements, read, hints=lambda results: [_hint(read(results))])
 
 
 def lender(
     owner_id: UserId, name: str, args_hash: str, workspace_id: WorkspaceId | None
-) -> Query[RunId | None]:
-    """The newest run of the same workflow with the same arguments, in the same place, that came to an end."""
+) -> Query[tuple[RunId, RunStatus] | None]:
+    """The newest run of the same workflow with the same arguments, in the same place, that is over; and how
+    it ended."""
     place = workspace_id or ""
-    return query(LENDER, owner_id, name, args_hash, place, read=at_most_one(lambda row: row[0]))
+    return query(LENDER, owner_id, name, args_hash, place, read=at_most_one(lambda row: (row[0], row[1])))
+
+
+def leave(run_id: RunId, state: str | None) -> Query[None]:
+    """To be written: what the workspace is like at the end of the run."""
+    return query(LEAVE, run_id, state, read=lambda _: None)
 
 
 def wanted() -> Query[bool]:
     """Whether there is any run that nobody works on."""
-    return query(WANTED, read=any_row)
+    return Query(((WANTED, ()),), lambda results: any_row(results[0]), judges_leases=True)
 
 
 def acquire(worker_id: WorkerId, limit: int) -> Query[tuple[Run, ...]]:
     """To be written. All runs that are this worker's then, so that a repeated write loses none."""
-    statements = ((ACQUIRE, (worker_id, limit)), (HELD, (worker_id,)))
-    return Query(statements, lambda results: each(run_of)(results[1]))
+
+    def read(results: Sequence[Rows]) -> tuple[Run, ...]:
+        return each(run_of)(results[1])
+
+    return Query(
+        ((ACQUIRE, (worker_id, limit)), (HELD, (worker_id,))),
+        read,
+        judges_leases=True,
+        hints=lambda results: [_hint(run) for run in read(results)],
+    )
 
 
-def release(worker_id: WorkerId) -> Query[tuple[RunHint, ...]]:
-    """To be written. Whatever the worker still has is free at once; hints for others to come."""
-    return query(RELEASE, worker_id, read=each(_free))
+def release(worker_id: WorkerId) -> Query[None]:
+    """To be written. Whatever the worker still has is free at once, and others hear of it."""
+    return Query(((RELEASE, (worker_id,)),), lambda _: None, hints=lambda results: each(_free)(results[0]))
 
 
 def standing(worker_id: WorkerId) -> Query[dict[RunId, int]]:
@@ -175,7 +191,8 @@ def cancel(run_id: RunId, owner_id: UserId | None = None) -> Query[Run]:
             raise NotFound("There is no such run.")
         return found[0]
 
-    return Query(((CANCEL, (run_id,)), (CANCEL_CALLS, (run_id,)), (ONE, (run_id,))), read)
+    statements = ((CANCEL, (run_id,)), (CANCEL_CALLS, (run_id,)), (ONE, (run_id,)))
+    return Query(statements, read, hints=lambda results: [_hint(read(results))])
 
 
 def unwanted(limit: int) -> Query[tuple[RunId, ...]]:
@@ -222,6 +239,19 @@ def _written(run: Run) -> Written:
         None if run.args is msgspec.UNSET else encode_text(run.args),
         run.script,
         text(run.result),
+        run.reuse,
+        run.workspace_state,
+        run.final_state,
+    )
+
+
+def _hint(run: Run) -> RunHint:
+    return RunHint(
+        run_id=run.id,
+        owner_id=run.owner_id,
+        version=run.version,
+        wanted=run.status == "pending",
+        over=run.status in OVER,
     )
 
 

@@ -10,6 +10,10 @@ TURNS = f"SELECT {listed(TURN)} FROM turns WHERE chat_id = $1 AND number < $2 OR
 STEPS = (
     f"SELECT {listed(STEP)} FROM steps WHERE chat_id = $1 AND turn BETWEEN $2 AND $3 ORDER BY turn, number"
 )
+NEWEST_STEPS = (
+    f"SELECT {listed(STEP)} FROM steps WHERE chat_id = $1 AND turn BETWEEN $2 AND $3 "
+    "ORDER BY turn DESC, number DESC LIMIT $4"
+)
 
 _ENDLESS = 2**62
 
@@ -21,3 +25,8 @@ def turns(chat_id: ChatId, *, before: int | None = None, limit: int = 50) -> Que
 
 def steps_of_turns(chat_id: ChatId, first: int, last: int) -> Query[tuple[Step, ...]]:
     return query(STEPS, chat_id, first, last, read=each(step_of))
+
+
+def newest_steps(chat_id: ChatId, first: int, last: int, limit: int) -> Query[tuple[Step, ...]]:
+    """Of these turns, the newest first."""
+    return query(NEWEST_STEPS, chat_id, first, last, limit, read=each(step_of))

@@ -9,7 +9,7 @@ from holdfast.core.clock import from_micros
 from holdfast.core.errors import NotFound
 from holdfast.core.ids import TokenId, UserId
 from holdfast.store.columns import columns, listed, moment, placeholders
-from holdfast.store.query import Query, Row, Rows, Value, at_most_one, each, query
+from holdfast.store.query import Query, Row, Rows, Value, any_row, at_most_one, each, query
 from holdfast.store.users import USER, user_of
 
 SECOND = 1_000_000
@@ -19,7 +19,7 @@ TOUCH_MICROS = 60 * SECOND
 # Spent and expired ones of passing kinds are kept for so long, to be found in a list.
 KEPT_MICROS = 24 * 3600 * SECOND
 
-TOKEN = columns("id user_id name kind scopes created_at expires_at revoked_at last_used_at")
+TOKEN = columns("id user_id name kind scopes created_at expires_at revoked_at last_used_at address")
 _STORED = (*TOKEN, "hash")
 
 _UNEXPIRED = (
@@ -28,12 +28,13 @@ _UNEXPIRED = (
 )
 _VALID = (
     f"t.kind <> 'one_time' AND {_UNEXPIRED} AND NOT EXISTS (SELECT 1 FROM tokens p "
-    "WHERE p.id = t.made_from AND p.kind = 'api' "
+    "WHERE p.id = t.made_from AND p.kind IN ('api', 'local') "
     "AND (p.revoked_at IS NOT NULL OR p.expires_at <= now_micros()))"
 )
 _CREDENTIAL = (
     f"SELECT {listed(TOKEN, 't')}, {listed(USER, 'u')}, "
-    f"t.last_used_at IS NULL OR t.last_used_at <= now_micros() - {TOUCH_MICROS} "
+    f"t.last_used_at IS NULL OR t.last_used_at <= now_micros() - {TOUCH_MICROS}, "
+    "t.kind = 'local' OR EXISTS (SELECT 1 FROM tokens p WHERE p.id = t.made_from AND p.kind = 'local') "
     "FROM tokens t JOIN users u ON u.id = t.user_id"
 )
 CREDENTIAL = f"{_CREDENTIAL} WHERE t.hash = $1 AND {_VALID}"
@@ -57,9 +58,13 @@ REVOKE = f"{END} AND (user_id = $2 OR CAST($3 AS text) = 'anybody') RETURNING {l
 EXCHANGE = (
     f"INSERT INTO tokens ({listed(_STORED)}, made_from) "
     "SELECT $2, t.user_id, $3, 'session', t.scopes, now_micros(), "
-    f"now_micros() + {SESSION_MICROS}, NULL, now_micros(), $4, t.id "
+    f"now_micros() + {SESSION_MICROS}, NULL, now_micros(), $5, $4, t.id "
     "FROM tokens t JOIN users u ON u.id = t.user_id "
     f"WHERE t.hash = $1 AND t.kind <> 'session' AND {_UNEXPIRED} ON CONFLICT (id) DO NOTHING"
+)
+EXCHANGEABLE = (
+    "SELECT 1 FROM tokens t JOIN users u ON u.id = t.user_id "
+    f"WHERE t.hash = $1 AND t.kind <> 'session' AND {_UNEXPIRED}"
 )
 SPEND = (
     "UPDATE tokens SET revoked_at = now_micros(), last_used_at = now_micros() "
@@ -74,11 +79,13 @@ _MANY = 1024
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A valid token and whose it is. `untouched`: its use has not been noted for a while."""
+    """A valid token and whose it is. `untouched`: its use has not been noted for a while. `local`: it is the
+    token of local programs, or a session that was given for it."""
 
     token: Token
     user: User
     untouched: bool
+    local: bool
 
 
 def credential(hashed: bytes) -> Query[Credential | None]:
@@ -123,7 +130,7 @@ def create(
 ) -> Query[Token]:
     """Expires at a moment, or so long after now by the database's clock, or never."""
     expires = "$6" if lasts_micros is None else "now_micros() + $6"
-    sql = INSERT % f"$1, $2, $3, $4, $5, now_micros(), {expires}, NULL, NULL, $7"
+    sql = INSERT % f"$1, $2, $3, $4, $5, now_micros(), {expires}, NULL, NULL, NULL, $7"
     until = expires_at_micros if lasts_micros is None else lasts_micros
     args = (token_id, user_id, name, kind, " ".join(scopes), until, hashed)
     return Query(((sql, args), (ONE, (token_id,))), lambda results: token_of(results[1][0]))
@@ -150,12 +157,19 @@ def revoke(token_id: TokenId, by: UserId, *, anybodys: bool = False) -> Query[To
     return query(REVOKE, token_id, by, "anybody" if anybodys else "own", read=read)
 
 
-def exchange(hashed: bytes, session_id: TokenId, session_hash: bytes, name: str) -> Query[Credential | None]:
+def is_exchangeable(hashed: bytes) -> Query[bool]:
+    """Whether `exchange` would take it now."""
+    return query(EXCHANGEABLE, hashed, read=any_row)
+
+
+def exchange(
+    hashed: bytes, session_id: TokenId, session_hash: bytes, name: str, address: str | None = None
+) -> Query[Credential | None]:
     """A session for a one-time token, which is spent by it, or for an API token, with the same scopes. None:
     it is neither, or somebody was quicker."""
     return Query(
         (
-            (EXCHANGE, (hashed, session_id, name, session_hash)),
+            (EXCHANGE, (hashed, session_id, name, session_hash, address)),
             (SPEND, (hashed,)),
             (CREDENTIAL, (session_hash,)),
         ),
@@ -164,7 +178,7 @@ def exchange(hashed: bytes, session_id: TokenId, session_hash: bytes, name: str)
 
 
 def token_of(row: Row) -> Token:
-    token_id, user_id, name, kind, scopes, created_at, expires_at, revoked_at, last_used_at = row
+    token_id, user_id, name, kind, scopes, created_at, expires_at, revoked_at, last_used_at, address = row
     return Token(
         id=token_id,
         user_id=user_id,
@@ -175,9 +189,13 @@ def token_of(row: Row) -> Token:
         expires_at=moment(expires_at),
         revoked_at=moment(revoked_at),
         last_used_at=moment(last_used_at),
+        address=address,
     )
 
 
 def _credential_of(row: Row) -> Credential:
     at = len(TOKEN)
-    return Credential(token_of(row[:at]), user_of(row[at : at + len(USER)]), bool(row[at + len(USER)]))
+    after = at + len(USER)
+    return Credential(
+        token_of(row[:at]), user_of(row[at:after]), untouched=bool(row[after]), local=bool(row[after + 1])
+    )

@@ -18,6 +18,7 @@ WORKSPACE = columns("id owner_id name path created_at repository base branch cha
 _SELECT = f"SELECT {listed(WORKSPACE)} FROM workspaces"
 ONE = f"{_SELECT} WHERE id = $1"
 OWNED = f"{_SELECT} WHERE id = $1 AND owner_id = $2"
+AT_PATH = f"{_SELECT} WHERE owner_id = $1 AND path = $2 AND chat_id IS NULL ORDER BY id LIMIT 1"
 MADE_FOR = f"{_SELECT} WHERE chat_id = $1 AND chat_id IS NOT NULL ORDER BY id LIMIT 1"
 PAGE = f"{_SELECT} WHERE owner_id = $1 AND id > $2 ORDER BY id LIMIT $3"
 INSERT = (
@@ -39,6 +40,11 @@ _FIRST = WorkspaceId("00000000-0000-0000-0000-000000000000")
 
 def workspace(workspace_id: WorkspaceId, owner_id: UserId) -> Query[Workspace | None]:
     return query(OWNED, workspace_id, owner_id, read=at_most_one(workspace_of))
+
+
+def at_path(path: str, owner_id: UserId) -> Query[Workspace | None]:
+    """The owner's oldest workspace with this path; worktrees are not looked at."""
+    return query(AT_PATH, owner_id, path, read=at_most_one(workspace_of))
 
 
 def made_for(chat_id: ChatId) -> Query[Workspace | None]:

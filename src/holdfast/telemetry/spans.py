@@ -8,7 +8,6 @@ import msgspec
 from msgspec.structs import replace
 
 from holdfast.chats.view import Call
-from holdfast.core.calls import STARTS_AGENTS
 from holdfast.core.chats import Chat
 from holdfast.core.checks import CHECK, Checked
 from holdfast.core.events import LiveStep
@@ -17,7 +16,8 @@ from holdfast.core.messages import Message
 from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json, encode_text
 from holdfast.core.spans import Span, SpanKind
-from holdfast.core.steps import Step, Turn
+from holdfast.core.steps import Step, Turn, TurnOutcome
+from holdfast.core.titles import title_of
 
 SHOWN = 2000
 
@@ -82,7 +82,9 @@ def under_way(live: LiveStep) -> tuple[Span, ...]:
         found = [_compaction(live.chat_id, begun, None, {})]
     else:
         found = _model_step(live.chat_id, begun, None)
-    return tuple(replace(span, finished_at=None, duration_ms=None, outcome=None) for span in found)
+    return tuple(
+        replace(span, finished_at=None, duration_ms=None, estimated=False, outcome=None) for span in found
+    )
 
 
 def turn_id(turn: int) -> str:
@@ -119,6 +121,7 @@ def _turn(chat_id: ChatId, turn: Turn, said: Mapping[MessageId, Message]) -> Spa
         started_at=turn.started_at,
         finished_at=turn.finished_at,
         duration_ms=_milliseconds(turn.started_at, turn.finished_at),
+        estimated=_contradict(turn.started_at, turn.finished_at),
         outcome=turn.outcome,
         failure=turn.failure,
     )
@@ -163,6 +166,7 @@ def _step(chat_id: ChatId, step: Step, kind: SpanKind, name: str) -> Span:
         started_at=step.started_at,
         finished_at=step.finished_at,
         duration_ms=_milliseconds(step.started_at, step.finished_at),
+        estimated=_contradict(step.started_at, step.finished_at),
         usage=step.usage,
         outcome=step.outcome,
         failure=step.failures[-1] if step.failures and step.outcome == "failed" else None,
@@ -196,6 +200,8 @@ def _call(
         started_at=call.started_at,
         finished_at=call.finished_at,
         duration_ms=_milliseconds(call.started_at, call.finished_at),
+        # When a call ended whose outcome nobody knows is when somebody noticed.
+        estimated=call.outcome == "uncertain" or _contradict(call.started_at, call.finished_at),
         outcome=call.outcome,
         approved_by=call.approval,
     )
@@ -203,18 +209,18 @@ def _call(
 
 def started_by(call: Call) -> ChatId | None:
     """The sub-agent that this call started."""
-    name = STARTS_AGENTS.get(call.name)
     output: Json = call.output
-    if name is None or call.outcome != "succeeded" or not isinstance(output, dict):
+    if "starts_agent" not in call.traits or call.outcome != "succeeded" or not isinstance(output, dict):
         return None
-    agent_id = cast(dict[str, Json], output).get(name)
+    fields = cast(dict[str, Json], output)
+    agent_id = fields.get("agent_id", fields.get("chat_id"))
     return ChatId(agent_id) if isinstance(agent_id, str) else None
 
 
 def _agent(chat_id: ChatId, call: Call, agent_id: ChatId, asked: Json) -> Span:
     """From when it was started on. How it goes is known by its own chat: see `with_agents`."""
     fields = cast(dict[str, Json], asked) if isinstance(asked, dict) else {}
-    label = fields.get("label")
+    label, prompt = fields.get("label"), fields.get("prompt", fields.get("input"))
     return Span(
         id=agent_span_id(agent_id),
         parent_id=call_span_id(call.call_id),
@@ -222,10 +228,14 @@ def _agent(chat_id: ChatId, call: Call, agent_id: ChatId, asked: Json) -> Span:
         message_id=call.message_id,
         turn=call.turn,
         kind="agent",
-        name=label if isinstance(label, str) and label else "agent",
-        input={"agent_id": agent_id, "prompt": fields.get("prompt", fields.get("input"))},
+        name=label if isinstance(label, str) and label else _named_by(prompt),
+        input={"agent_id": agent_id, "prompt": prompt},
         started_at=call.started_at,
     )
+
+
+def _named_by(prompt: Json) -> str:
+    return (title_of(prompt) if isinstance(prompt, str) else "") or "agent"
 
 
 def with_agents(found: Iterable[Span], agents: Iterable[Chat]) -> tuple[Span, ...]:
@@ -245,9 +255,17 @@ def _with_agent(span: Span, agent: Chat) -> Span:
         usage=agent.usage,
         finished_at=finished_at,
         duration_ms=_milliseconds(span.started_at, finished_at),
-        outcome=None if not over else "failed" if agent.status == "error" else "finished",
+        # Begun by one chat, ended by another.
+        estimated=_contradict(span.started_at, finished_at),
+        outcome=_end_of(agent) if over else None,
         failure=agent.last_error,
     )
+
+
+def _end_of(agent: Chat) -> TurnOutcome:
+    if agent.status == "error":
+        return "failed"
+    return "finished" if agent.last_turn is None else agent.last_turn.outcome
 
 
 def _check(chat_id: ChatId, message: Message) -> Span | None:
@@ -295,4 +313,11 @@ def _text(message: Message | None) -> str | None:
 
 
 def _milliseconds(start: datetime | None, end: datetime | None) -> int | None:
-    return None if start is None or end is None else round((end - start).total_seconds() * 1000)
+    """Never negative, whatever the clocks said."""
+    return None if start is None or end is None else max(round((end - start).total_seconds() * 1000), 0)
+
+
+def _contradict(start: datetime | None, end: datetime | None) -> bool:
+    """Whether the clocks of those who saw the beginning and the end cannot both be right: nothing takes no
+    time at all."""
+    return start is not None and end is not None and end <= start

@@ -1,5 +1,6 @@
-"""Asking a person for access: a path outside of the workspace that the chat may read from then on. Nothing
-but a person's word on this very call grants it."""
+"""Asking a person for access: a path outside of the workspace that the chat may read, until the turn ends or
+from then on. Only a person's approval grants it: of this very call, or by a rule of theirs that covers the
+path."""
 
 from typing import Annotated
 
@@ -13,10 +14,10 @@ from holdfast.core.ids import AuditId, GrantId, Ids
 from holdfast.core.text import one_line
 from holdfast.store import audit, grants
 from holdfast.store.interface import Store
-from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.workspaces.blocking import blocking
-from holdfast.workspaces.granted import grantable
-from holdfast.workspaces.workspaces import Workspaces
+from holdfast.workspaces.files.grant_roots import grantable
+from holdfast.workspaces.places.chat_directory import Workspaces
 
 
 class RequestAccess(Input, frozen=True, kw_only=True):
@@ -63,7 +64,7 @@ class Requests:
         self._clock = clock
         self._ids = ids
 
-    async def grant(self, context: Context, asked: RequestAccess) -> Answer:
+    async def grant(self, context: ToolContext, asked: RequestAccess) -> ToolAnswer:
         """Run when the person has approved the call."""
         if context.approved_by is None:
             raise ToolError("Only a person can grant access, and none has approved this call.")
@@ -79,12 +80,15 @@ class Requests:
                 reason=asked.reason,
                 granted_by=context.approved_by,
                 granted_at=now,
+                scope=context.approved_for,
             )
-            await self._store.write(audit.audited(grants.add(new, context.owner_id), self._entry(new)))
+            granted = audit.audited(grants.add(new, context.owner_id), self._entry(new))
+            await self._store.write(granted, on_behalf=context.fence)
         except HoldfastError as error:
             raise ToolError(error.text) from error
         what = "file" if kind == "file" else "directory and everything in it"
-        return Answer(output=f"You may read this {what} now, with its absolute path: {asked.path}")
+        until = "until this turn ends" if new.scope == "once" else "in this chat"
+        return ToolAnswer(output=f"You may read this {what} {until}, with its absolute path: {asked.path}")
 
     def _entry(self, new: Grant) -> AuditEntry:
         return AuditEntry(

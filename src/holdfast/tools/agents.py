@@ -15,11 +15,11 @@ from holdfast.core.shapes import Json
 from holdfast.store import children, messages
 from holdfast.store.children import Child
 from holdfast.store.interface import Applied, Once
-from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
-from holdfast.tools.family import Family
-from holdfast.tools.handing import Handing, fitted, shown
-from holdfast.tools.patience import heard, patient, whole
-from holdfast.tools.spawning import SpawnAgent, Spawning
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
+from holdfast.tools.end_results import EndResults, fitted, shown
+from holdfast.tools.family import AgentFamily
+from holdfast.tools.spawn import SpawnAgent, Spawning
+from holdfast.tools.waits import heard, patient, whole
 
 WAIT_SECONDS = 600
 # What is stopped ends its calls within 5 s, or is given up.
@@ -61,7 +61,7 @@ class MessageAgent(Input, frozen=True, kw_only=True):
     ]
 
 
-def agent_tools(family: Family) -> tuple[Tool, ...]:
+def agent_tools(family: AgentFamily) -> tuple[Tool, ...]:
     agents = Agents(family)
     return (
         Tool(
@@ -74,6 +74,7 @@ def agent_tools(family: Family) -> tuple[Tool, ...]:
             run=whole(agents.spawn),
             # A repeated run finds the child that the first one started.
             effect="idempotent",
+            traits=("starts_agent",),
         ),
         Tool(
             name="wait_agents",
@@ -81,6 +82,10 @@ def agent_tools(family: Family) -> tuple[Tool, ...]:
             input=WaitAgents,
             run=patient(agents.wait),
             effect="read",
+            traits=(
+                "waits_for_children",
+                "hands_over_ends",
+            ),
             timeout_seconds=None,
         ),
         Tool(
@@ -105,6 +110,7 @@ def agent_tools(family: Family) -> tuple[Tool, ...]:
             input=OneAgent,
             run=whole(agents.stop),
             effect="idempotent",
+            traits=("hands_over_ends",),
         ),
         Tool(
             name="read_agent",
@@ -117,27 +123,27 @@ def agent_tools(family: Family) -> tuple[Tool, ...]:
 
 
 class Agents:
-    def __init__(self, family: Family) -> None:
+    def __init__(self, family: AgentFamily) -> None:
         self._family = family
         self._store = family.store
         self.spawning = Spawning(family)
-        self.handing = Handing(family)
+        self.handing = EndResults(family)
 
-    async def spawn(self, context: Context, wanted: SpawnAgent) -> Answer:
+    async def spawn(self, context: ToolContext, wanted: SpawnAgent) -> ToolAnswer:
         started = await self.spawning.start(context, wanted)
-        return Answer(output={"agent_id": started.id, "status": "running"})
+        return ToolAnswer(output={"agent_id": started.id, "status": "running"})
 
-    async def wait(self, context: Context, wanted: WaitAgents) -> Answer:
+    async def wait(self, context: ToolContext, wanted: WaitAgents) -> ToolAnswer:
         meant = None if wanted.agent_ids is None else await self._own_ids(context, wanted.agent_ids)
         seconds = min(wanted.timeout_seconds, context.seconds or wanted.timeout_seconds)
         news = await self.handing.wait(context, meant, seconds)
-        return Answer(output=fitted(news.shown), consumes=news.keys)
+        return ToolAnswer(output=fitted(news.shown), consumes=news.keys)
 
-    async def list(self, context: Context, _: ListAgents) -> Answer:
+    async def list(self, context: ToolContext, _: ListAgents) -> ToolAnswer:
         found = await self._store.read(children.children(context.chat_id))
-        return Answer(output=fitted([shown(child) for child in found]))
+        return ToolAnswer(output=fitted([shown(child) for child in found]))
 
-    async def message(self, context: Context, wanted: MessageAgent) -> Answer:
+    async def message(self, context: ToolContext, wanted: MessageAgent) -> ToolAnswer:
         child = await self.own(context, wanted.agent_id)
         if not child.busy and self._family.isolation is not None:
             await self._family.isolation.resume(child)
@@ -145,9 +151,9 @@ class Agents:
         parts = (Text(text=wanted.text),)
         send = Send(parts=parts, busy="steer", created_by=context.owner_id, queue_limit=limit)
         await self._once(context, child.id, send)
-        return Answer(output=f"{child.label or child.id} was told.")
+        return ToolAnswer(output=f"{child.label or child.id} was told.")
 
-    async def stop(self, context: Context, wanted: OneAgent) -> Answer:
+    async def stop(self, context: ToolContext, wanted: OneAgent) -> ToolAnswer:
         """From it downwards: who has come to rest starts no more sub-agents, so the next row is complete."""
         child = await self.own(context, wanted.agent_id)
         row: Collection[Child] = (child,)
@@ -159,16 +165,16 @@ class Agents:
             below = [await self._store.read(children.children(one.id)) for one in row]
             row = [one for found in below for one in found]
         news = await self.handing.wait(context, (child.id,), STOP_SECONDS)
-        return Answer(output=to_builtins(news.shown[0] if news.shown else None), consumes=news.keys)
+        return ToolAnswer(output=to_builtins(news.shown[0] if news.shown else None), consumes=news.keys)
 
-    async def _rest(self, context: Context, chat_ids: Sequence[ChatId]) -> None:
+    async def _rest(self, context: ToolContext, chat_ids: Sequence[ChatId]) -> None:
         async def at_rest() -> bool:
             return not any(child.busy for child in await self._store.read(children.some(chat_ids)))
 
         async with self._family.bus.listen(owner_id=context.owner_id) as events:
             await heard(events, at_rest, STOP_SECONDS)
 
-    async def _once(self, context: Context, child_id: ChatId, command: Command) -> None:
+    async def _once(self, context: ToolContext, child_id: ChatId, command: Command) -> None:
         """A repeated run of the same call changes nothing."""
         once = Once(
             user_id=context.owner_id,
@@ -178,17 +184,17 @@ class Agents:
             fingerprint="",
             respond=_done,
         )
-        outcome = await self._store.transition(child_id, command, once=once)
+        outcome = await self._store.transition(child_id, command, once=once, on_behalf=context.fence)
         if isinstance(outcome, Refusal):
             raise ToolError(outcome.text)
 
-    async def read(self, context: Context, wanted: OneAgent) -> Answer:
+    async def read(self, context: ToolContext, wanted: OneAgent) -> ToolAnswer:
         child = await self.own(context, wanted.agent_id)
         newest = await self._store.read(messages.newest(child.id, limit=SHOWN_MESSAGES))
         told = [spoken for message in newest if (spoken := _spoken(message)) is not None]
-        return Answer(output={"agent": to_builtins(shown(child)), "messages": told})
+        return ToolAnswer(output={"agent": to_builtins(shown(child)), "messages": told})
 
-    async def own(self, context: Context, agent_id: str) -> Child:
+    async def own(self, context: ToolContext, agent_id: str) -> Child:
         """A chat below this one; others do not exist as far as its agent is concerned."""
         if is_uuid7(agent_id):
             child_id = ChatId(agent_id)
@@ -197,7 +203,7 @@ class Agents:
                 return found
         raise ToolError(f"You have no sub-agent {agent_id[:64]!r}; list_agents names them.")
 
-    async def _own_ids(self, context: Context, agent_ids: Sequence[str]) -> tuple[ChatId, ...]:
+    async def _own_ids(self, context: ToolContext, agent_ids: Sequence[str]) -> tuple[ChatId, ...]:
         return tuple([(await self.own(context, agent_id)).id for agent_id in dict.fromkeys(agent_ids)])
 
 

@@ -1,26 +1,70 @@
 """Who must agree before a call runs. The policy is per tool (`auto`, `ask`, `allow`, `deny`); `auto` lets run
 what stays inside the workspace or behind the operating system's wall, and asks for the rest."""
 
-from typing import Literal
+from pathlib import PurePosixPath
+from typing import Literal, cast
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from holdfast.core.calls import UserRule
 from holdfast.core.shapes import Json, Record
 from holdfast.tools.choice import Policy, policies_of
 from holdfast.tools.contract import Tool
 
 Verdict = Literal["run", "ask", "deny"]
+# The tool whose rules are those of every command.
+EXECUTE = "execute"
+ALWAYS = "always allowed"
 
 
-class Rules(Record, frozen=True, kw_only=True):
+class Subject(Record, frozen=True, kw_only=True):
+    """What a rule about a call is limited to, besides its tool."""
+
+    host: str | None = None
+    path: str | None = None
+
+
+def subject_of(name: str, call_input: Json) -> Subject:
+    fields = cast(dict[str, Json], call_input) if isinstance(call_input, dict) else {}
+    path, url = fields.get("path"), fields.get("url")
+    if name == "request_access" and isinstance(path, str):
+        return Subject(path=path)
+    if name.startswith("web_") and isinstance(url, str):
+        return Subject(host=_host_of(url))
+    return Subject()
+
+
+def _host_of(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def _covers(rule: UserRule, name: str, subject: Subject) -> bool:
+    if rule.tool != name or rule.host != subject.host:
+        return False
+    if rule.path is None or subject.path is None:
+        return rule.path == subject.path
+    # A directory stands for everything below it. ".." could lead out of it again.
+    asked = PurePosixPath(subject.path)
+    return ".." not in asked.parts and asked.is_relative_to(PurePosixPath(rule.path))
+
+
+class ApprovalRules(Record, frozen=True, kw_only=True):
     default: Policy = "auto"
     per_tool: dict[str, Policy] = {}  # noqa: RUF012 - msgspec copies it
     # Tools that a person allowed (or not) for the whole chat.
     said_here: dict[str, bool] = {}  # noqa: RUF012
+    # What the owner decided for all chats in this workspace.
+    always: tuple[UserRule, ...] = ()
     # Whether commands run behind the operating system's wall.
     walled: bool = False
 
-    def for_chat(self, chosen: Json, said_here: dict[str, bool]) -> "Rules":
+    def for_chat(
+        self, chosen: Json, said_here: dict[str, bool], always: tuple[UserRule, ...] = ()
+    ) -> "ApprovalRules":
         """With what was chosen for one chat: a policy by tool. What is denied here, by name or because
         everything is, stays denied."""
         per_tool = self.per_tool | {
@@ -28,7 +72,7 @@ class Rules(Record, frozen=True, kw_only=True):
             for name, policy in policies_of(chosen).items()
             if self.per_tool.get(name, self.default) != "deny"
         }
-        return replace(self, per_tool=per_tool, said_here=said_here)
+        return replace(self, per_tool=per_tool, said_here=said_here, always=always)
 
     def denial(self, name: str) -> str | None:
         """The rule that denies a tool, whatever its kind; None: it is not denied."""
@@ -38,12 +82,23 @@ class Rules(Record, frozen=True, kw_only=True):
             case "allow":
                 return None
             case "auto" | "ask":
-                return None if self.said_here.get(name, True) else "not allowed for this chat"
+                if name in self.said_here:
+                    return None if self.said_here[name] else "not allowed for this chat"
+                refused = any(rule.tool == name and not rule.allowed for rule in self.always)
+                return "never allowed, by your rule" if refused else None
 
-    def judge(self, tool: Tool) -> tuple[Verdict, str]:
+    def rule_for(self, name: str, call_input: Json) -> UserRule | None:
+        """The user's own rule that lets this call run."""
+        subject = subject_of(name, call_input)
+        return next((rule for rule in self.always if rule.allowed and _covers(rule, name, subject)), None)
+
+    def judge(self, tool: Tool, call_input: Json = None) -> tuple[Verdict, str]:
         """What to do with a call, and the rule that says so."""
         if (rule := self.denial(tool.name)) is not None:
             return "deny", rule
+        allowed = self.rule_for(tool.name, call_input) is not None
+        if tool.always_asks and allowed:
+            return "run", ALWAYS
         if tool.always_asks:
             return "ask", f"{tool.name} always asks"
         match self.per_tool.get(tool.name, self.default):
@@ -51,8 +106,18 @@ class Rules(Record, frozen=True, kw_only=True):
                 return "run", f"{tool.name} = allow"
             case _ if tool.name in self.said_here:
                 return "run", "allowed for this chat"
+            case _ if allowed:
+                return "run", ALWAYS
             case "ask":
                 return "ask", f"{tool.name} = ask"
             case _:
                 free = tool.reach in ("none", "workspace") or (tool.reach == "command" and self.walled)
                 return ("run" if free else "ask"), f"auto: {tool.reach}"
+
+    @property
+    def runs_commands(self) -> bool:
+        """Whether a command that an agent wrote runs without asking anybody, as a call of `execute` does."""
+        if self.denial(EXECUTE) is not None:
+            return False
+        policy = self.per_tool.get(EXECUTE, self.default)
+        return policy == "allow" or EXECUTE in self.said_here or (policy == "auto" and self.walled)

@@ -3,49 +3,53 @@ read."""
 
 from holdfast.core.clock import Clock
 from holdfast.core.ids import Ids
-from holdfast.files.kept import Files
+from holdfast.files.stored_files import StoredFiles
 from holdfast.store.interface import Store
 from holdfast.tools.access import access_tool
 from holdfast.tools.agents import agent_tools
-from holdfast.tools.attaching import attach_tool
-from holdfast.tools.colliding import Colliding
+from holdfast.tools.attach_file import attach_tool
+from holdfast.tools.collisions import Colliding
 from holdfast.tools.commands import command_tools
 from holdfast.tools.contract import Tool
-from holdfast.tools.family import Family
+from holdfast.tools.family import AgentFamily
 from holdfast.tools.files import file_tools
+from holdfast.tools.intents import EditIntents
 from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
 from holdfast.tools.search import search_tools
 from holdfast.tools.subagents import subagent_tools
 from holdfast.tools.todo import TODO
-from holdfast.workspaces.limits import Limits
-from holdfast.workspaces.processes import Processes
-from holdfast.workspaces.seen import Seen
-from holdfast.workspaces.workspaces import Workspaces
+from holdfast.workspaces.commands.limits import CommandLimits
+from holdfast.workspaces.commands.processes import Processes
+from holdfast.workspaces.commands.walled_programs import Walled
+from holdfast.workspaces.files.read_state import SeenFiles
+from holdfast.workspaces.places.chat_directory import Workspaces
 
 
 def built_in(
     *,
     workspaces: Workspaces,
-    seen: Seen,
+    walled: Walled,
+    seen: SeenFiles,
     processes: Processes,
-    limits: Limits,
-    family: Family,
-    files: Files,
+    limits: CommandLimits,
+    family: AgentFamily,
+    files: StoredFiles,
     store: Store,
     clock: Clock,
     ids: Ids,
     # The program that searches; None: we do it ourselves.
     ripgrep: str | None,
+    about_network: str = "",
 ) -> tuple[Tool, ...]:
     return (
         ASK_USER,
         PROPOSE_PLAN,
         TODO,
-        *file_tools(workspaces, seen, Colliding(store, workspaces, seen, clock, ids)),
+        *file_tools(workspaces, seen, Colliding(store, workspaces, seen, clock, ids), EditIntents(store)),
         attach_tool(workspaces, files),
         access_tool(store, workspaces, clock, ids),
-        *search_tools(workspaces, ripgrep),
-        *command_tools(processes, workspaces, clock, limits),
+        *search_tools(workspaces, walled, ripgrep),
+        *command_tools(processes, workspaces, clock, limits, about_network),
         *agent_tools(family),
         *subagent_tools(family),
     )

@@ -12,18 +12,20 @@ from typing import Annotated, Protocol
 from msgspec import UNSET, Meta, UnsetType
 
 from holdfast.core.clock import Clock
-from holdfast.core.errors import CannotRun, InvalidInput, NotFound
+from holdfast.core.errors import CannotRun, InvalidInput, NotBegun, NotFound
 from holdfast.core.parts import Outcome
 from holdfast.core.shapes import Json, encode_text
-from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
+from holdfast.core.shortage import is_shortage
+from holdfast.tools.approval import EXECUTE
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.tools.output import OUTPUT_LIMIT
-from holdfast.workspaces.cells import Order
-from holdfast.workspaces.excerpts import Excerpt, head_and_tail, stretch
-from holdfast.workspaces.limits import Limits
-from holdfast.workspaces.mounts import Place
-from holdfast.workspaces.paths import parse_path
-from holdfast.workspaces.processes import Processes
-from holdfast.workspaces.records import Entry
+from holdfast.workspaces.commands.command_setup import CommandOrder
+from holdfast.workspaces.commands.limits import CommandLimits
+from holdfast.workspaces.commands.mounts import CommandPlace
+from holdfast.workspaces.commands.output_excerpts import OutputExcerpt, head_and_tail, stretch
+from holdfast.workspaces.commands.process_records import ProcessEntry
+from holdfast.workspaces.commands.processes import Processes
+from holdfast.workspaces.files.file_root import Root
 
 # Of output in an answer, so that the answer as a whole is not cut once more.
 EXCERPT = 24_000
@@ -38,7 +40,7 @@ SIGNALS = ("SIGTERM", "SIGINT", "SIGKILL", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGU
 class Places(Protocol):
     """Where a chat's commands run. InvalidInput or NotFound: there is no such place, or no longer."""
 
-    async def place_of(self, context: Context, /) -> Place: ...
+    async def place_of(self, context: ToolContext, /) -> CommandPlace: ...
 
 
 class Execute(Input, frozen=True, kw_only=True):
@@ -96,15 +98,19 @@ class ProcessSignal(Input, frozen=True, kw_only=True):
     ]
 
 
-def command_tools(processes: Processes, places: Places, clock: Clock, limits: Limits) -> tuple[Tool, ...]:
+def command_tools(
+    processes: Processes, places: Places, clock: Clock, limits: CommandLimits, about_network: str = ""
+) -> tuple[Tool, ...]:
     commands = Commands(processes, places, clock, limits)
     return (
         Tool(
-            name="execute",
+            name=EXECUTE,
             description=(
                 "Run a shell command in the workspace and answer with its exit code and output (when it is "
                 "long: its beginning and its end). Everything it started ends with it; for what must go on "
-                "running give background. /tmp and the home directory stay from one command to the next."
+                "running give background. /tmp and the home directory stay from one command to the next. "
+                "Settings and hooks of git cannot be written (give settings with git -c)."
+                f"{about_network}"
             ),
             input=Execute,
             run=commands.execute,
@@ -137,17 +143,19 @@ def command_tools(processes: Processes, places: Places, clock: Clock, limits: Li
 
 
 class Commands:
-    def __init__(self, processes: Processes, places: Places, clock: Clock, limits: Limits) -> None:
+    def __init__(self, processes: Processes, places: Places, clock: Clock, limits: CommandLimits) -> None:
         self._processes = processes
         self._places = places
         self._clock = clock
         self._limits = limits
 
-    async def execute(self, context: Context, asked: Execute) -> Answer:
+    async def execute(self, context: ToolContext, asked: Execute) -> ToolAnswer:
         order = await self._order(context, asked)
         try:
             process = await self._processes.start(order)
         except CannotRun as error:
+            if error.__cause__ is not None and is_shortage(error.__cause__):
+                raise NotBegun(error.text) from error
             raise ToolError(error.text) from error
         limit = _limit(context, asked)
         waiting = EARLY_SECONDS if asked.background else limit
@@ -161,21 +169,21 @@ class Commands:
         entry = process.entry
         return await self._answer(entry, _outcome(entry, asked), self._note(entry, asked, limit))
 
-    async def output(self, context: Context, asked: ProcessOutput) -> Answer:
+    async def output(self, context: ToolContext, asked: ProcessOutput) -> ToolAnswer:
         entry = await self._find(context, asked.process_id)
         look = head_and_tail if asked.start_byte is None else partial(stretch, asked.start_byte)
         return await self._answer(entry, "succeeded", look=look)
 
-    async def every(self, context: Context, _: ProcessList) -> Answer:
+    async def every(self, context: ToolContext, _: ProcessList) -> ToolAnswer:
         entries = await self._processes.all_of(context.chat_id)
         now = self._clock.now()
-        return Answer(
+        return ToolAnswer(
             output={
                 "processes": [{**_state(entry, now), "command": entry.command[:200]} for entry in entries]
             }
         )
 
-    async def send(self, context: Context, asked: ProcessSignal) -> Answer:
+    async def send(self, context: ToolContext, asked: ProcessSignal) -> ToolAnswer:
         number = _signal(asked.signal)
         process = self._processes.running(context.chat_id, asked.process_id)
         if process is None:
@@ -183,27 +191,28 @@ class Commands:
             raise ToolError(f"{entry.id} has ended already; process_output has what it printed.")
         await self._processes.send_signal(process, number)
         await asyncio.wait({process.ended}, timeout=EARLY_SECONDS)
-        return Answer(output={"sent": number.name, **_state(process.entry, self._clock.now())})
+        return ToolAnswer(output={"sent": number.name, **_state(process.entry, self._clock.now())})
 
-    async def _order(self, context: Context, asked: Execute) -> Order:
+    async def _order(self, context: ToolContext, asked: Execute) -> CommandOrder:
         if "\0" in asked.command or not _encodable(asked.command):
             raise ToolError(
                 "The command has a character that no program can be given. Write it to a file instead."
             )
         try:
             place = await self._places.place_of(context)
-            cwd = _directory(place.root, asked.cwd)
+            cwd = _directory(Root(place.root), asked.cwd)
         except (InvalidInput, NotFound) as error:
             raise ToolError(error.text) from error
-        return Order(
+        return CommandOrder(
             chat_id=context.chat_id,
             place=place,
             cwd=cwd,
             command=asked.command,
             background=asked.background,
+            still_ours=context.still_ours,
         )
 
-    async def _find(self, context: Context, process_id: str) -> Entry:
+    async def _find(self, context: ToolContext, process_id: str) -> ProcessEntry:
         entry = await self._processes.find(context.chat_id, process_id)
         if entry is None:
             raise ToolError(
@@ -214,11 +223,11 @@ class Commands:
 
     async def _answer(
         self,
-        entry: Entry,
+        entry: ProcessEntry,
         outcome: Outcome,
         note: str = "",
-        look: Callable[[int, Path], Excerpt] = head_and_tail,
-    ) -> Answer:
+        look: Callable[[int, Path], OutputExcerpt] = head_and_tail,
+    ) -> ToolAnswer:
         """With as much output as leaves the answer whole: text grows when it is written as JSON."""
         limit = EXCERPT
         while True:
@@ -226,10 +235,10 @@ class Commands:
             output = self._described(entry, excerpt, note)
             size = len(encode_text(output))
             if size <= OUTPUT_LIMIT or limit < 1000:
-                return Answer(output=output, outcome=outcome)
+                return ToolAnswer(output=output, outcome=outcome)
             limit = limit * OUTPUT_LIMIT // size * 9 // 10
 
-    def _described(self, entry: Entry, excerpt: Excerpt, note: str) -> dict[str, Json]:
+    def _described(self, entry: ProcessEntry, excerpt: OutputExcerpt, note: str) -> dict[str, Json]:
         described: dict[str, Json] = {**_state(entry, self._clock.now()), "output": excerpt.text}
         if (start := excerpt.left_out_from) is not None:
             note = f"{note} There is more: process_output with start_byte {start} reads on.".lstrip()
@@ -237,7 +246,7 @@ class Commands:
             described["note"] = note
         return described
 
-    def _note(self, entry: Entry, asked: Execute, limit: float) -> str:
+    def _note(self, entry: ProcessEntry, asked: Execute, limit: float) -> str:
         match entry.end:
             case None if asked.background:
                 return "It goes on running. process_output reads what it prints, process_signal ends it."
@@ -256,7 +265,7 @@ class Commands:
                 return ""
 
 
-def _limit(context: Context, asked: Execute) -> float:
+def _limit(context: ToolContext, asked: Execute) -> float:
     """What the call asks for, but no more than was chosen for the tool."""
     chosen = context.seconds
     if asked.timeout_seconds is UNSET:
@@ -264,18 +273,19 @@ def _limit(context: Context, asked: Execute) -> float:
     return asked.timeout_seconds if chosen is None else min(chosen, asked.timeout_seconds)
 
 
-def _state(entry: Entry, now: datetime) -> dict[str, Json]:
+def _state(entry: ProcessEntry, now: datetime) -> dict[str, Json]:
     end = entry.end
     state: dict[str, Json] = {"process_id": entry.id, "status": "running" if end is None else end.how}
     if end is not None and end.exit_code is not None:
         state["exit_code"] = end.exit_code
         if (name := _signal_name(end.exit_code)) is not None:
             state["signal"] = name
-    state["seconds"] = round(((end.at if end is not None else now) - entry.started_at).total_seconds(), 1)
+    seconds = ((end.at if end is not None else now) - entry.started_at).total_seconds()
+    state["seconds"] = round(max(seconds, 0.0), 1)
     return state
 
 
-def _outcome(entry: Entry, asked: Execute) -> Outcome:
+def _outcome(entry: ProcessEntry, asked: Execute) -> Outcome:
     match entry.end:
         case None:
             return "succeeded" if asked.background else "failed"
@@ -301,14 +311,11 @@ def _signal(asked: str | int) -> signal.Signals:
     raise ToolError(f"{str(asked)[:40]!r} is no signal that can be sent. Use one of {', '.join(SIGNALS)}.")
 
 
-def _directory(root: Path, cwd: str) -> Path:
-    root = root.resolve()
-    directory = root.joinpath(*parse_path(cwd, (str(root),))).resolve()
-    if not directory.is_relative_to(root):
-        raise InvalidInput(f"{cwd!r} leads out of the workspace. Give a directory inside of it.")
-    if not directory.is_dir():
-        raise InvalidInput(f"There is no directory {cwd!r} in the workspace; list shows what there is.")
-    return directory
+def _directory(root: Root, cwd: str) -> Path:
+    """Opened once, to say what is wrong with it. If somebody changes it afterwards, the wall holds."""
+    parts = root.parse(cwd)
+    with root.open() as tree, tree.directory(parts):
+        return root.path.joinpath(*parts)
 
 
 def _encodable(text: str) -> bool:

@@ -20,7 +20,7 @@ SOURCE = "agent"
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class AgentTurnEnd:
     key: DeliveryKey
     outcome: TurnOutcome
     # The last words of the turn.
@@ -48,7 +48,7 @@ def noticed(inbox: Sequence[InboxNotice]) -> list[DeliveryKey]:
 
 async def ends_of(
     store: Store, child_id: ChatId, untaken: Sequence[Delivery], inbox: Sequence[InboxNotice]
-) -> list[End]:
+) -> list[AgentTurnEnd]:
     """Those of one child, oldest first."""
     own = [delivery for delivery in untaken if delivery.child_id == child_id]
     keys = [key for key in noticed(inbox) if key.child_id == child_id]
@@ -57,8 +57,8 @@ async def ends_of(
     return [await end_of(store, delivery) for delivery in sorted(own, key=lambda delivery: delivery.turn)]
 
 
-async def end_of(store: Store, delivery: Delivery) -> End:
-    return End(
+async def end_of(store: Store, delivery: Delivery) -> AgentTurnEnd:
+    return AgentTurnEnd(
         key=DeliveryKey(child_id=delivery.child_id, turn=delivery.turn),
         outcome=delivery.outcome,
         said=await said(store, delivery.child_id, delivery.answer_id),

@@ -10,6 +10,7 @@ from holdfast.core.ids import ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.shapes import Record
 from holdfast.store.children import Child
 from holdfast.store.interface import Store
+from holdfast.tools.agent_names import AgentNames
 
 
 class AgentLimits(Record, frozen=True, kw_only=True):
@@ -38,7 +39,7 @@ class Isolation(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family:
+class AgentFamily:
     store: Store
     bus: Bus
     clock: Clock
@@ -48,5 +49,7 @@ class Family:
     check_model: Callable[[str], None]
     # Whether there is such a tool.
     has_tool: Callable[[str], bool]
+    # Who is meant by the name of an agent.
+    agents: AgentNames
     # None: sub-agents cannot have places of their own.
     isolation: Isolation | None = None

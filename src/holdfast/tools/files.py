@@ -1,7 +1,8 @@
 """Tools for files of the workspace. Reads may be repeated at will. `write_file` and `delete_file` say
 `idempotent` because a repeated run (after a crash) first looks: what was done is done, and what somebody made
-of it since is left alone. `edit_files` is `unsafe`: from the file alone nobody can tell whether `a` -> `aa`
-was made already."""
+of it since is left alone. `edit_files` of one file is `unsafe`: from the file alone nobody can tell whether
+`a` -> `aa` was made already. Of several files it is written down first (`tools/intents.py`): a repeated run
+brings it to an end."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -9,13 +10,15 @@ from typing import Annotated
 from msgspec import Meta
 
 from holdfast.core.errors import HoldfastError
-from holdfast.tools.colliding import Colliding
-from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
+from holdfast.tools.collisions import Colliding
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
+from holdfast.tools.intents import EditIntents
 from holdfast.workspaces.blocking import finishing
-from holdfast.workspaces.chat_files import ChatFiles, Done
-from holdfast.workspaces.edits import MAX_EDITS, Edit
-from holdfast.workspaces.seen import Seen
-from holdfast.workspaces.workspaces import Workspaces
+from holdfast.workspaces.files.chat_files import ChatFiles, FileOutcome
+from holdfast.workspaces.files.edits import MAX_EDITS, PassageEdit
+from holdfast.workspaces.files.file_root import Root
+from holdfast.workspaces.files.read_state import SeenFiles
+from holdfast.workspaces.places.chat_directory import Workspaces
 
 Path = Annotated[
     str, Meta(description="Relative to the workspace, with / between directories.", examples=["src/main.py"])
@@ -69,9 +72,15 @@ class ListDirectory(Input, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="A directory; without it, the workspace.", examples=["src"])] = "."
 
 
-def file_tools(workspaces: Workspaces, seen: Seen, colliding: Colliding | None = None) -> tuple[Tool, ...]:
-    """`colliding`: who tells others of what was written."""
-    files = Files(workspaces, seen, colliding)
+def file_tools(
+    workspaces: Workspaces,
+    seen: SeenFiles,
+    colliding: Colliding | None = None,
+    intents: EditIntents | None = None,
+) -> tuple[Tool, ...]:
+    """`colliding`: who tells others of what was written. `intents`: where edits of several files are written
+    down."""
+    files = FileTools(workspaces, seen, colliding, intents)
     return (
         Tool(
             name="read_file",
@@ -94,6 +103,7 @@ def file_tools(workspaces: Workspaces, seen: Seen, colliding: Colliding | None =
             input=WriteFile,
             run=files.write,
             effect="idempotent",
+            traits=("writes",),
             reach="workspace",
         ),
         Tool(
@@ -106,6 +116,10 @@ def file_tools(workspaces: Workspaces, seen: Seen, colliding: Colliding | None =
             input=EditFiles,
             run=files.edit,
             effect="unsafe",
+            traits=("writes",),
+            effect_of=lambda given: (
+                "idempotent" if intents is not None and _is_of_several(given) else "unsafe"
+            ),
             reach="workspace",
         ),
         Tool(
@@ -114,6 +128,7 @@ def file_tools(workspaces: Workspaces, seen: Seen, colliding: Colliding | None =
             input=DeleteFile,
             run=files.delete,
             effect="idempotent",
+            traits=("writes",),
             reach="workspace",
         ),
         Tool(
@@ -130,31 +145,47 @@ def file_tools(workspaces: Workspaces, seen: Seen, colliding: Colliding | None =
     )
 
 
-class Files:
-    def __init__(self, workspaces: Workspaces, seen: Seen, colliding: Colliding | None) -> None:
+class FileTools:
+    def __init__(
+        self,
+        workspaces: Workspaces,
+        seen: SeenFiles,
+        colliding: Colliding | None,
+        intents: EditIntents | None = None,
+    ) -> None:
         self._workspaces = workspaces
+        self._intents = intents
         self._seen = seen
         self._colliding = colliding
 
-    async def read(self, context: Context, given: ReadFile) -> Answer:
+    async def read(self, context: ToolContext, given: ReadFile) -> ToolAnswer:
         return await self._look(
             context, given.path, lambda of: of.read(given.path, given.start_line, given.end_line)
         )
 
-    async def write(self, context: Context, given: WriteFile) -> Answer:
+    async def write(self, context: ToolContext, given: WriteFile) -> ToolAnswer:
         return await self._do(context, lambda of: of.write(given.path, given.content))
 
-    async def edit(self, context: Context, given: EditFiles) -> Answer:
-        edits = [(each.path, Edit(old=each.old, new=each.new, all=each.all)) for each in given.edits]
-        return await self._do(context, lambda of: of.edit(edits))
+    async def edit(self, context: ToolContext, given: EditFiles) -> ToolAnswer:
+        edits = [(each.path, PassageEdit(old=each.old, new=each.new, all=each.all)) for each in given.edits]
+        if (intents := self._intents) is None or not _is_of_several(given):
+            return await self._do(context, lambda of: of.edit(edits))
+        try:
+            root, files = await self._writable(context)
+            done = await intents.edit(context, files, edits)
+        except HoldfastError as error:
+            raise ToolError(error.text) from error
+        return await self._told(context, root, done)
 
-    async def delete(self, context: Context, given: DeleteFile) -> Answer:
+    async def delete(self, context: ToolContext, given: DeleteFile) -> ToolAnswer:
         return await self._do(context, lambda of: of.delete(given.path))
 
-    async def list(self, context: Context, given: ListDirectory) -> Answer:
+    async def list(self, context: ToolContext, given: ListDirectory) -> ToolAnswer:
         return await self._look(context, given.path, lambda of: of.look(given.path))
 
-    async def _look(self, context: Context, path: str, what: Callable[[ChatFiles], Done]) -> Answer:
+    async def _look(
+        self, context: ToolContext, path: str, what: Callable[[ChatFiles], FileOutcome]
+    ) -> ToolAnswer:
         """Reading reaches further than the workspace: as far as a person let it."""
         try:
             root = await self._workspaces.root_for_reading(context, path)
@@ -162,14 +193,33 @@ class Files:
             done = await finishing(lambda: what(files))
         except HoldfastError as error:
             raise ToolError(error.text) from error
-        return Answer(output=done.text)
+        return ToolAnswer(output=done.text)
 
-    async def _do(self, context: Context, what: Callable[[ChatFiles], Done]) -> Answer:
+    async def _do(self, context: ToolContext, what: Callable[[ChatFiles], FileOutcome]) -> ToolAnswer:
         try:
-            root = await self._workspaces.root_of(context)
-            files = ChatFiles(root, self._seen, context.chat_id, repeated=context.run > 1)
+            root, files = await self._writable(context)
             done = await finishing(lambda: what(files))
         except HoldfastError as error:
             raise ToolError(error.text) from error
+        return await self._told(context, root, done)
+
+    async def _writable(self, context: ToolContext) -> tuple[Root, ChatFiles]:
+        """For everything that writes: guarded files are refused, and the lease is checked directly before."""
+        root = await self._workspaces.root_of(context)
+        files = ChatFiles(
+            root,
+            self._seen,
+            context.chat_id,
+            repeated=context.run > 1,
+            guard=await self._workspaces.guard_of(context),
+            still_ours=context.still_ours,
+        )
+        return root, files
+
+    async def _told(self, context: ToolContext, root: Root, done: FileOutcome) -> ToolAnswer:
         told = () if self._colliding is None else await self._colliding.note(context, root, done.touched)
-        return Answer(output="\n".join((done.text, *told)), diff=done.diff)
+        return ToolAnswer(output="\n".join((done.text, *told)), outcome=done.outcome, diff=done.diff)
+
+
+def _is_of_several(given: EditFiles) -> bool:
+    return len({each.path for each in given.edits}) > 1

@@ -7,11 +7,11 @@ from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError, NotFound
 from holdfast.core.ids import ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
-from holdfast.store import choices, collisions, workspaces
+from holdfast.store import collisions, settings_rules, workspaces
 from holdfast.store.children import Child
 from holdfast.store.interface import Store
 from holdfast.tools.contract import ToolError
-from holdfast.workspaces.worktrees import Worktrees
+from holdfast.workspaces.git.worktrees import Worktrees
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +41,7 @@ class OwnWorktrees:
     async def resume(self, child: Child) -> None:
         if child.parent_id is None or child.workspace_id is None:
             return
-        above = await self._store.read(choices.settings(child.parent_id))
+        above = await self._store.read(settings_rules.settings(child.parent_id))
         if above is None or above.workspace_id == child.workspace_id:
             return
         if await self._find(child.workspace_id, child.owner_id) is None:

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from holdfast.tools.contract import Tool
 
 
-class Registry:
+class ToolRegistry:
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         for tool in tools:
@@ -24,12 +24,12 @@ class Registry:
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
 
-    def only(self, names: Iterable[str] | None) -> "Registry":
+    def only(self, names: Iterable[str] | None) -> "ToolRegistry":
         """The tools with these names; None: all."""
         if names is None:
             return self
         wanted = set(names)
-        return Registry(tool for tool in self._tools.values() if tool.name in wanted)
+        return ToolRegistry(tool for tool in self._tools.values() if tool.name in wanted)
 
     def unknown(self, name: str) -> str:
         """What to tell a model that asked for a tool that is not there."""

@@ -8,14 +8,15 @@ from typing import Annotated, TypedDict
 from msgspec import Meta
 
 from holdfast.core.errors import HoldfastError
-from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
-from holdfast.workspaces.beneath import Root
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.workspaces.blocking import blocking
-from holdfast.workspaces.paths import Parts
-from holdfast.workspaces.scan import Request
-from holdfast.workspaces.search import SEARCH_SECONDS, Results, search
-from holdfast.workspaces.skills import read_skill
-from holdfast.workspaces.workspaces import Workspaces
+from holdfast.workspaces.commands.walled_programs import Walled
+from holdfast.workspaces.files.file_root import Root
+from holdfast.workspaces.files.paths import Parts
+from holdfast.workspaces.places.chat_directory import Workspaces
+from holdfast.workspaces.places.skills import read_skill
+from holdfast.workspaces.search.search_process import SearchRequest
+from holdfast.workspaces.search.searches import SEARCH_SECONDS, Results, search
 
 MATCHES = 300
 NAMES = 500
@@ -65,9 +66,9 @@ class ReadSkill(Input, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="As the list of skills has it.", examples=["release-notes"])]
 
 
-def search_tools(workspaces: Workspaces, ripgrep: str | None) -> tuple[Tool, ...]:
+def search_tools(workspaces: Workspaces, walled: Walled, ripgrep: str | None) -> tuple[Tool, ...]:
     """`ripgrep` is where the program is, if it is there: it only makes searches quicker."""
-    searches = Searches(workspaces, ripgrep)
+    searches = Searches(workspaces, walled, ripgrep)
     return (
         Tool(
             name="glob",
@@ -105,13 +106,14 @@ def search_tools(workspaces: Workspaces, ripgrep: str | None) -> tuple[Tool, ...
 
 
 class Searches:
-    def __init__(self, workspaces: Workspaces, ripgrep: str | None) -> None:
+    def __init__(self, workspaces: Workspaces, walled: Walled, ripgrep: str | None) -> None:
         self._workspaces = workspaces
+        self._walled = walled
         self._ripgrep = ripgrep
 
-    async def glob(self, context: Context, given: Glob) -> Answer:
+    async def glob(self, context: ToolContext, given: Glob) -> ToolAnswer:
         async def find(root: Root) -> str:
-            request = Request(
+            request = SearchRequest(
                 **_where(root, given.path),
                 glob=given.pattern,
                 pattern=None,
@@ -119,14 +121,15 @@ class Searches:
                 ripgrep=self._ripgrep,
             )
             return _told(
-                await search(root, request), "No file matches. Files that .gitignore names are not searched."
+                await search(self._walled, root, request),
+                "No file matches. Files that .gitignore names are not searched.",
             )
 
         return await self._do(context, find, given.path)
 
-    async def grep(self, context: Context, given: Grep) -> Answer:
+    async def grep(self, context: ToolContext, given: Grep) -> ToolAnswer:
         async def find(root: Root) -> str:
-            request = Request(
+            request = SearchRequest(
                 **_where(root, given.path),
                 glob=given.glob,
                 pattern=given.pattern,
@@ -134,20 +137,22 @@ class Searches:
                 limit=MATCHES,
                 ripgrep=self._ripgrep,
             )
-            return _told(await search(root, request), "No line matches.")
+            return _told(await search(self._walled, root, request), "No line matches.")
 
         return await self._do(context, find, given.path)
 
-    async def read_skill(self, context: Context, given: ReadSkill) -> Answer:
+    async def read_skill(self, context: ToolContext, given: ReadSkill) -> ToolAnswer:
         async def read(root: Root) -> str:
             skill, text = await blocking(lambda: read_skill(root, given.name))
             return f"[skill {skill.name}; its other files are in {skill.folder}]\n{text}"
 
         return await self._do(context, read)
 
-    async def _do(self, context: Context, what: Callable[[Root], Awaitable[str]], path: str = ".") -> Answer:
+    async def _do(
+        self, context: ToolContext, what: Callable[[Root], Awaitable[str]], path: str = "."
+    ) -> ToolAnswer:
         try:
-            return Answer(output=await what(await self._workspaces.root_for_reading(context, path)))
+            return ToolAnswer(output=await what(await self._workspaces.root_for_reading(context, path)))
         except HoldfastError as error:
             raise ToolError(error.text) from error
 

@@ -13,12 +13,12 @@ from holdfast.core.usage import Usage
 from holdfast.store import chats
 from holdfast.store.children import Child
 from holdfast.tools.agents import Agents
-from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
+from holdfast.tools.end_results import words_of
 from holdfast.tools.ends import said
-from holdfast.tools.family import Family
-from holdfast.tools.handing import words_of
-from holdfast.tools.patience import patient, whole
-from holdfast.tools.spawning import SpawnAgent
+from holdfast.tools.family import AgentFamily
+from holdfast.tools.spawn import SpawnAgent
+from holdfast.tools.waits import patient, whole
 
 SUMMARY_LENGTH = 200
 NOT_READY = "not ready"
@@ -60,21 +60,21 @@ class Started(Record, frozen=True, kw_only=True):
     created_at: datetime
 
 
-class Progress(Record, frozen=True, kw_only=True):
+class TaskProgress(Record, frozen=True, kw_only=True):
     status: TaskStatus
     output_summary: str
     elapsed_seconds: float
     finished_at: datetime | None
 
 
-class Result(Record, frozen=True, kw_only=True, omit_defaults=True):
+class TaskResult(Record, frozen=True, kw_only=True, omit_defaults=True):
     output: str
     token_usage: Usage
     # Why it failed.
     error: str | None = None
 
 
-def subagent_tools(family: Family) -> tuple[Tool, ...]:
+def subagent_tools(family: AgentFamily) -> tuple[Tool, ...]:
     tasks = Tasks(family)
     return (
         Tool(
@@ -83,6 +83,7 @@ def subagent_tools(family: Family) -> tuple[Tool, ...]:
             input=SpawnSubagent,
             run=whole(tasks.spawn),
             effect="idempotent",
+            traits=("starts_agent",),
         ),
         Tool(
             name="subagent_status",
@@ -97,17 +98,18 @@ def subagent_tools(family: Family) -> tuple[Tool, ...]:
             input=OneTask,
             run=patient(tasks.result),
             effect="read",
+            traits=("hands_over_ends",),
         ),
     )
 
 
 class Tasks:
-    def __init__(self, family: Family) -> None:
+    def __init__(self, family: AgentFamily) -> None:
         self._family = family
         self._store = family.store
         self._agents = Agents(family)
 
-    async def spawn(self, context: Context, wanted: SpawnSubagent) -> Answer:
+    async def spawn(self, context: ToolContext, wanted: SpawnSubagent) -> ToolAnswer:
         as_agent = SpawnAgent(prompt=wanted.input, label=wanted.label, model=wanted.model, agent=wanted.agent)
         child = await self._agents.spawning.start(context, as_agent)
         started = Started(
@@ -116,34 +118,34 @@ class Tasks:
             chat_id=child.id,
             created_at=child.created_at,
         )
-        return Answer(output=to_builtins(started))
+        return ToolAnswer(output=to_builtins(started))
 
-    async def status(self, context: Context, wanted: OneTask) -> Answer:
+    async def status(self, context: ToolContext, wanted: OneTask) -> ToolAnswer:
         child = await self._agents.own(context, wanted.task_id)
         chat = await self._chat(child)
         until = self._family.clock.now() if child.busy else child.finished_at or child.created_at
         summary = chat.summary or await said(self._store, child.id, child.answer_id)
-        progress = Progress(
+        progress = TaskProgress(
             status=status_of(chat, child),
             output_summary=one_line(summary, SUMMARY_LENGTH),
-            elapsed_seconds=round((until - child.created_at).total_seconds(), 3),
+            elapsed_seconds=round(max((until - child.created_at).total_seconds(), 0.0), 3),
             finished_at=None if child.busy else child.finished_at,
         )
-        return Answer(output=to_builtins(progress))
+        return ToolAnswer(output=to_builtins(progress))
 
-    async def result(self, context: Context, wanted: OneTask) -> Answer:
+    async def result(self, context: ToolContext, wanted: OneTask) -> ToolAnswer:
         """Asked for again it is given again: only the first time it takes the end that waits to be told."""
         child = await self._agents.own(context, wanted.task_id)
         if child.busy:
-            return Answer(output=NOT_READY)
+            return ToolAnswer(output=NOT_READY)
         news = await self._agents.handing.wait(context, (child.id,), TURN_SECONDS)
         chat = await self._chat(child)
         if news.too_early or chat.status not in ("idle", "error"):
-            return Answer(output=NOT_READY)
+            return ToolAnswer(output=NOT_READY)
         output = words_of(news.ends) or await said(self._store, child.id, child.answer_id)
         error = None if child.failure is None else child.failure.message
-        result = Result(output=output, token_usage=chat.usage, error=error)
-        return Answer(output=to_builtins(result), consumes=news.keys)
+        result = TaskResult(output=output, token_usage=chat.usage, error=error)
+        return ToolAnswer(output=to_builtins(result), consumes=news.keys)
 
     async def _chat(self, child: Child) -> Chat:
         found = await self._store.read(chats.chat(child.id))

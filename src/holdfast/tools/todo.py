@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from holdfast.core.shapes import Json
-from holdfast.tools.contract import Answer, Context, Input, Tool
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext
 
 Status = Literal["pending", "in_progress", "completed"]
 # As other lists of this kind call it, which models know too.
@@ -28,8 +28,8 @@ class Todo(Input, frozen=True, kw_only=True):
     ]
 
 
-async def _run(_: Context, call_input: Todo) -> Answer:
-    return Answer(output={"items": [_shown(item) for item in call_input.items]})
+async def _run(_: ToolContext, call_input: Todo) -> ToolAnswer:
+    return ToolAnswer(output={"items": [_shown(item) for item in call_input.items]})
 
 
 def _shown(item: Item | str) -> Json:

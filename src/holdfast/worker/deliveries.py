@@ -3,9 +3,10 @@ time: the delivery and the notice's key let it happen once."""
 
 from holdfast.chats.commands import Notify
 from holdfast.chats.view import Delivery
+from holdfast.prompt.agents import end_of_agent
 from holdfast.store import children
 from holdfast.store.interface import Applied, Store
-from holdfast.tools.ends import SOURCE, End, end_of, notice_data
+from holdfast.tools.ends import SOURCE, AgentTurnEnd, end_of, notice_data
 from holdfast.tools.family import Isolation
 from holdfast.tools.output import bound
 
@@ -51,16 +52,8 @@ async def _was_stopped_below_another(store: Store, delivery: Delivery) -> bool:
     return parent is not None and parent.parent_id is not None
 
 
-def told(end: End, label: str, changes: str | None = None) -> str:
-    """What the parent is told, in words."""
-    name = f"The sub-agent {label!r} ({end.key.child_id})" if label else f"A sub-agent ({end.key.child_id})"
-    match end.outcome:
-        case "finished":
-            result, _ = bound(end.said, RESULT_LIMIT)
-            text = f"{name} is done. Its result:\n\n{result or '(nothing was said)'}"
-        case "interrupted":
-            text = f"{name} was {'deleted' if end.failure else 'stopped'}."
-        case "failed":
-            reason = end.failure.message if end.failure else "no reason is known"
-            text = f"{name} failed: {reason} message_agent lets it try again."
-    return f"{text}\n\n{changes}" if changes else text
+def told(end: AgentTurnEnd, label: str, changes: str | None = None) -> str:
+    result, _ = bound(end.said, RESULT_LIMIT)
+    return end_of_agent(
+        end.key.child_id, label, end.outcome, result=result, failure=end.failure, changes=changes
+    )

@@ -3,6 +3,7 @@ lease is compared; the end of a call is recorded whatever happened to the chat m
 is ours."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import structlog
@@ -10,48 +11,60 @@ from msgspec.structs import replace
 
 from holdfast.chats.commands import BeginAttempt, FinishCall, Release, StartCalls
 from holdfast.chats.view import Call, View
+from holdfast.telemetry.crash_marks import marked
+from holdfast.worker.actions import Action, CallModel
+from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import nudges
-from holdfast.worker.owned import NotOurs, Stale
-from holdfast.worker.perform import Ended, perform
-from holdfast.worker.progress import decide_action
-from holdfast.worker.run import Run
+from holdfast.worker.owned_chat import NotOurs, Stale
+from holdfast.worker.perform import PerformedCall, perform
 from holdfast.worker.surroundings import wrote
-from holdfast.worker.turn import CallModel
 
 log = structlog.get_logger(__name__)
 
-Running = dict[asyncio.Task[Ended], Call]
+Running = dict[asyncio.Task[PerformedCall], Call]
+# What comes next, if the chat were as a view says.
+Decide = Callable[[ActiveTurn, View], Awaitable[Action]]
 
 
-async def execute(run: Run) -> None:
+async def run_calls(turn: ActiveTurn, decide: Decide) -> None:
     """Runs what may run, until every call of the step is finished or waits for somebody."""
-    if _somebody_is_to_be_asked(run):
+    turn.running_calls = True
+    try:
+        await _run_calls(turn, decide)
+    finally:
+        turn.running_calls = False
+
+
+async def _run_calls(turn: ActiveTurn, decide: Decide) -> None:
+    if _somebody_is_to_be_asked(turn):
         # Whoever takes the chat over sorts it out as after a crash; that may be us.
-        await run.chat.record(Release())
+        await turn.chat.record(Release())
         return
     running: Running = {}
     try:
-        pending = _in_state(run.chat.view, "pending")[: run.settings.calls_at_once]
-        if pending and not _in_state(run.chat.view, "started"):
-            await run.chat.commit(StartCalls(call_ids=tuple(call.call_id for call in pending)))
-        await _begin_started(run, running)
+        pending = _in_state(turn.chat.view, "pending")[: turn.settings.calls_at_once]
+        if pending and not _in_state(turn.chat.view, "started"):
+            await turn.chat.commit(StartCalls(call_ids=tuple(call.call_id for call in pending)))
+        await _begin_started(turn, running)
         while running:
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for task in sorted(done, key=lambda task: running[task].position):
-                await _finish(run, running[task], task.result(), last=len(running) == 1)
+                await _finish(turn, decide, running[task], task.result(), last=len(running) == 1)
                 del running[task]
-            await _begin_started(run, running)
+            await _begin_started(turn, running)
     except BaseException:
         # Interrupted, edited, deleted, or the lease is lost: what runs ends before anything else begins.
-        await _stop(run, running)
+        await _stop(turn, running)
         raise
 
 
-def _somebody_is_to_be_asked(run: Run) -> bool:
+def _somebody_is_to_be_asked(turn: ActiveTurn) -> bool:
     """Whether a call that must not be repeated was begun here and nobody heard how it ended."""
     return any(
-        call.on_uncertain == "ask" and call.effect == "unsafe" and (call.call_id, call.run) in run.begun_calls
-        for call in _in_state(run.chat.view, "started")
+        call.on_uncertain == "ask"
+        and call.effect == "unsafe"
+        and (call.call_id, call.run) in turn.begun_calls
+        for call in _in_state(turn.chat.view, "started")
     )
 
 
@@ -59,34 +72,35 @@ def _in_state(view: View, state: str) -> list[Call]:
     return [call for call in view.calls if call.state == state and not call.abandoned]
 
 
-async def _begin_started(run: Run, running: Running) -> None:
+async def _begin_started(turn: ActiveTurn, running: Running) -> None:
     """A task for every call that is marked as started and has none."""
     begun = {call.call_id for call in running.values()}
-    fresh = [call for call in _in_state(run.chat.view, "started") if call.call_id not in begun]
+    fresh = [call for call in _in_state(turn.chat.view, "started") if call.call_id not in begun]
     if not fresh:
         return
-    asked = (await run.chat.history()).calls
+    asked = (await turn.chat.history()).calls
     for call in fresh:
         name = f"call {call.name[:50]} {call.call_id}"
-        running[asyncio.create_task(perform(run, call, asked[call.call_id].input), name=name)] = call
+        work = marked(perform(turn, call, asked[call.call_id].input))
+        running[asyncio.create_task(work, name=name)] = call
 
 
-async def _finish(run: Run, call: Call, ended: Ended, *, last: bool) -> None:
+async def _finish(turn: ActiveTurn, decide: Decide, call: Call, ended: PerformedCall, *, last: bool) -> None:
     """Records the end and, in the same commit, what follows: the next call, or the next attempt."""
     end = _end(call, ended)
-    before = run.chat.view
-    following = await _what_follows(run, _with_end(before, end), last=last)
+    before = turn.chat.view
+    following = await _what_follows(turn, decide, _with_end(before, end), last=last)
     try:
         if following is None:
-            await run.chat.record(end)
+            await turn.chat.record(end)
         else:
-            await run.chat.commit(end, following)
+            await turn.chat.commit(end, following)
     except Stale:
-        await _finish_late(run, call, end)
+        await _finish_late(turn, call, end)
         return
     if isinstance(following, BeginAttempt):
-        run.begun = run.episode
-    elif _moved(before, run.chat.view):
+        turn.begun = turn.episode
+    elif _moved(before, turn.chat.view):
         raise Stale("the chat moved on while the call was recorded")
 
 
@@ -98,25 +112,27 @@ def _with_end(view: View, end: FinishCall) -> View:
     return replace(view, calls=tuple(calls))
 
 
-async def _what_follows(run: Run, view: View, *, last: bool) -> StartCalls | BeginAttempt | None:
-    if run.stopping or view.chat.status != "running":
+async def _what_follows(
+    turn: ActiveTurn, decide: Decide, view: View, *, last: bool
+) -> StartCalls | BeginAttempt | None:
+    if turn.stopping or view.chat.status != "running":
         return None
     if pending := _in_state(view, "pending"):
         return StartCalls(call_ids=(pending[0].call_id,))
     # What was written is checked first: the ends of the calls do not wait for that.
-    if last and not wrote(run, view) and isinstance(action := await decide_action(run, view), CallModel):
+    if last and not wrote(turn, view) and isinstance(action := await decide(turn, view), CallModel):
         return BeginAttempt(messages=nudges(action.nudge))
     return None
 
 
-async def _finish_late(run: Run, call: Call, end: FinishCall) -> None:
+async def _finish_late(turn: ActiveTurn, call: Call, end: FinishCall) -> None:
     """The chat moved, or the commit was made although its answer was lost. The end counts all the same; the
     other calls go on if only the second was so."""
-    before = run.chat.view
-    await run.chat.reload()
-    if any(other.call_id == call.call_id and other.state == "started" for other in run.chat.view.calls):
-        await run.chat.record(end)
-    if _moved(before, run.chat.view):
+    before = turn.chat.view
+    await turn.chat.reload()
+    if any(other.call_id == call.call_id and other.state == "started" for other in turn.chat.view.calls):
+        await turn.chat.record(end)
+    if _moved(before, turn.chat.view):
         raise Stale("the chat moved on while the call was recorded")
 
 
@@ -126,7 +142,7 @@ def _moved(before: View, after: View) -> bool:
     return (old.status, old.history_version) != (new.status, new.history_version)
 
 
-def _end(call: Call, ended: Ended) -> FinishCall:
+def _end(call: Call, ended: PerformedCall) -> FinishCall:
     return FinishCall(
         call_id=call.call_id,
         run=call.run,
@@ -135,35 +151,37 @@ def _end(call: Call, ended: Ended) -> FinishCall:
         diff=ended.diff,
         full_output=ended.full_output,
         consumes=ended.consumes,
+        seconds=ended.seconds,
     )
 
 
-async def _stop(run: Run, running: Running) -> None:
+async def _stop(turn: ActiveTurn, running: Running) -> None:
     """Cancels what runs and records what really ended in time; what did not is given up, its outcome
     unknown."""
     if not running:
         return
     for task in running:
         task.cancel()
-    ending = asyncio.ensure_future(_record_ends(run, running))
+    ending = asyncio.ensure_future(_record_ends(turn, running))
     while not ending.done():
         # Whoever cancels us once more has to wait as well: nothing else may begin before this has ended.
         with suppress(asyncio.CancelledError):
             await asyncio.shield(ending)
     if not ending.cancelled() and (error := ending.exception()) is not None:
-        log.error("ends of calls not recorded", chat_id=run.chat.chat_id, exc_info=error)
+        log.error("ends of calls not recorded", chat_id=turn.chat.chat_id, exc_info=error)
 
 
-async def _record_ends(run: Run, running: Running) -> None:
-    done, late = await asyncio.wait(running, timeout=run.settings.cancel_seconds)
+async def _record_ends(turn: ActiveTurn, running: Running) -> None:
+    done, late = await asyncio.wait(running, timeout=turn.settings.cancel_seconds)
     for task in late:
-        log.warning("call did not end when it was cancelled", name=task.get_name(), chat_id=run.chat.chat_id)
+        log.warning("call did not end when it was cancelled", name=task.get_name(), chat_id=turn.chat.chat_id)
+        turn.given_up.add((running[task].call_id, running[task].run))
         task.cancel()
-    started = {(call.call_id, call.run) for call in run.chat.view.calls if call.state == "started"}
+    started = {(call.call_id, call.run) for call in turn.chat.view.calls if call.state == "started"}
     for task in done:
         call = running[task]
         if task.cancelled() or task.exception() is not None or (call.call_id, call.run) not in started:
             continue
         # Stale: the call was given up by somebody else, or the lease is not ours any more.
         with suppress(Stale, NotOurs):
-            await run.chat.record(_end(call, task.result()))
+            await turn.chat.record(_end(call, task.result()))

@@ -21,129 +21,145 @@ from holdfast.chats.commands import (
     StartCalls,
 )
 from holdfast.core.errors import AttemptFailed, InvalidInput
-from holdfast.core.failures import Failure
+from holdfast.core.failures import Failure, ModelLimits
 from holdfast.core.ids import FileId
-from holdfast.core.parts import File, Notice, ToolCall
+from holdfast.core.parts import File
 from holdfast.core.usage import Usage
-from holdfast.providers.assemble import Answer
+from holdfast.prompt.notices import CUT_SHORT, no_tools
+from holdfast.providers.assemble import ModelAnswer
 from holdfast.providers.configs import ModelConfig
-from holdfast.providers.interface import Request, StopReason
-from holdfast.store.approvals import said_for_chat
+from holdfast.providers.interface import ModelRequest
+from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import go_on, nudges
-from holdfast.worker.run import Run
+from holdfast.worker.progress import context_of
 from holdfast.worker.stream import forget, stream
 from holdfast.worker.surroundings import said
-from holdfast.worker.turn import context_of
 
 
-async def generate(run: Run, *, nudge: bool = False) -> None:
+async def call_model(turn: ActiveTurn, *, nudge: bool = False) -> None:
     """Commits the model's answer, or a failure, or asks for a compaction."""
-    await wait_for_retry(run)
-    if run.begun != run.episode:
-        await run.chat.commit(BeginAttempt(messages=(*await said(run), *nudges(nudge))))
-    step = NewStep(started_at=run.clock.now())
+    await wait_for_retry(turn)
+    if turn.begun != turn.episode:
+        await turn.chat.commit(BeginAttempt(messages=(*await said(turn), *nudges(nudge))))
+    step = turn.new_step()
+    # What the attempts before said about the model, for the next one.
+    limits = ModelLimits()
     while True:
-        run.begun = None
-        step = replace(step, attempts=run.chat.view.chat.attempt)
+        turn.begun = None
+        step = replace(step, attempts=turn.chat.view.chat.attempt)
         try:
-            model = run.model()
+            model = turn.model()
             step = replace(step, model=model.config.name, provider=model.provider.name)
-            answer, step = await stream(run, model, await _request(run, model.config), step)
+            request = await _request(turn, model.config, limits.room)
+            answer, step = await stream(turn, model, request, step)
         except AttemptFailed as failed:
-            forget(run)
-            step = replace(step, failures=(*step.failures, failed.failure))
-            run.chat.metrics.failed_attempt(failed.failure.kind)
-            if not await _again(run, failed, step):
+            forget(turn)
+            again = follow_limits(turn, failed, step.failures)
+            limits = failed.limits or limits
+            step = replace(step, failures=(*step.failures, failed.failure), seconds=turn.watch.seconds)
+            turn.chat.metrics.failed_attempt(failed.failure.kind)
+            if not again and not await _again(turn, failed, step):
                 return
-            await run.chat.commit(BeginAttempt())
+            await turn.chat.commit(BeginAttempt())
         except InvalidInput as error:
-            await run.chat.commit(FailTurn(failure=Failure(kind="config", message=error.text), step=step))
+            await turn.chat.commit(FailTurn(failure=Failure(kind="config", message=error.text), step=step))
             return
         else:
-            await _commit(run, answer, step)
+            await _commit(turn, answer, step)
             return
 
 
-async def _request(run: Run, config: ModelConfig) -> Request:
-    prompt = (await run.chat.history()).prompt
-    return Request(
+def follow_limits(turn: ActiveTurn, failed: AttemptFailed, before: Sequence[Failure]) -> bool:
+    """Whether the refusal says what to ask for instead: then there is one more attempt, at once."""
+    if failed.limits is None or any(failure.kind == failed.failure.kind for failure in before):
+        return False
+    turn.models.learn(turn.model(), failed.limits)
+    return True
+
+
+async def _request(turn: ActiveTurn, config: ModelConfig, max_output: int | None) -> ModelRequest:
+    prompt = (await turn.chat.history()).prompt
+    return ModelRequest(
         model=config,
-        system=run.system,
+        system=turn.setup.system,
         messages=prompt.shown(),
-        files=await shown_files(run, prompt.files),
-        tools=run.tool_definitions,
-        effort=run.effort,
-        cache_key=run.chat.chat_id,
-        attempt=run.chat.view.chat.attempt,
+        files=await shown_files(turn, prompt.files),
+        tools=turn.setup.tool_definitions,
+        effort=turn.effort,
+        max_output=max_output,
+        cache_key=turn.chat.chat_id,
+        attempt=turn.chat.view.chat.attempt,
     )
 
 
-async def shown_files(run: Run, named: Sequence[File]) -> Mapping[FileId, bytes]:
+async def shown_files(turn: ActiveTurn, named: Sequence[File]) -> Mapping[FileId, bytes]:
     """What the files hold that the model is to see."""
-    files, owner_id = run.files, run.chat.view.chat.owner_id
+    files, owner_id = turn.resources.files, turn.chat.view.chat.owner_id
     if not named or files is None:
         return {}
-    return await run.chat.prepare(lambda: files.shown(named, owner_id))
+    return await turn.chat.prepare(lambda: files.shown(named, owner_id))
 
 
-async def wait_for_retry(run: Run) -> None:
+async def wait_for_retry(turn: ActiveTurn) -> None:
     """A wait that another worker began is waited out; never longer than it was meant to be, for clocks
     differ."""
-    retry = run.chat.view.chat.retry
+    retry = turn.chat.view.chat.retry
     if retry is not None:
-        left = (retry.next_at - run.clock.now()).total_seconds()
+        left = (retry.next_at - turn.clock.now()).total_seconds()
         await asyncio.sleep(min(max(left, 0), retry.delay_ms / 1000))
 
 
-async def _again(run: Run, failed: AttemptFailed, step: NewStep) -> bool:
+async def _again(turn: ActiveTurn, failed: AttemptFailed, step: NewStep) -> bool:
     """Whether to try again; if not, the turn has failed or goes on otherwise."""
     failure = failed.failure
-    chat = run.chat.view.chat
+    chat = turn.chat.view.chat
     if failure.kind == "context_overflow" and chat.compaction is None:
-        await run.chat.commit(RequestCompaction(request="overflow"))
+        await turn.chat.commit(RequestCompaction(request="overflow"))
         return False
-    rule = run.settings.retry
+    rule = turn.settings.retry
     delay = rule.delay_seconds(chat.attempt, failed.retry_after_seconds) if failure.retryable else None
     if delay is None:
-        await run.chat.commit(FailTurn(failure=failure, step=step))
+        await turn.chat.commit(FailTurn(failure=failure, step=step))
         return False
-    await run.chat.commit(NoteRetry(failure=failure, delay_ms=round(delay * 1000)))
+    await turn.chat.commit(NoteRetry(failure=failure, delay_ms=round(delay * 1000)))
     await asyncio.sleep(delay)
     return True
 
 
-async def _commit(run: Run, answer: Answer, step: NewStep) -> None:
+async def _commit(turn: ActiveTurn, answer: ModelAnswer, step: NewStep) -> None:
     """The answer and, in the same transaction, what follows from it without anybody's doing."""
-    if run.said_here and any(isinstance(part, ToolCall) for part in answer.parts):
-        run.hear_people(await run.chat.read(said_for_chat(run.chat.chat_id)))
-    calls = run.new_calls(answer.parts)
+    calls = turn.setup.new_calls(answer.parts, turn.clock.now())
+    # What people decided may have been taken back or added since the turn began.
+    if calls and (turn.setup.was_decided or any(call.waits_for == "approval" for call in calls)):
+        await turn.hear_decisions()
+        calls = turn.setup.new_calls(answer.parts, turn.clock.now())
     message = NewMessage(
-        role="assistant", parts=answer.parts, model=step.model, effort=run.effort, usage=step.usage
+        role="assistant", parts=answer.parts, model=step.model, effort=turn.effort, usage=step.usage
     )
     pauses = answer.stop_reason == "pause" and not calls
-    await run.chat.commit(
-        CommitStep(step=step, messages=(message, *go_on(pauses)), calls=calls),
-        *(() if pauses else _what_follows(run, calls, answer, step.usage)),
+    await turn.chat.commit(
+        CommitStep(step=step, messages=(*_without_tools(step), message, *go_on(pauses)), calls=calls),
+        *(() if pauses else _what_follows(turn, calls, answer, step.usage)),
     )
-    forget(run)
+    forget(turn)
 
 
-def _what_follows(run: Run, calls: Sequence[NewCall], answer: Answer, usage: Usage) -> tuple[Command, ...]:
+def _without_tools(step: NewStep) -> tuple[NewMessage, ...]:
+    """The person hears of it when it is found out that the model cannot use tools."""
+    if not any(failure.kind == "no_tools" for failure in step.failures):
+        return ()
+    return (NewMessage(role="system", parts=(no_tools(step.model),), visibility="user"),)
+
+
+def _what_follows(
+    turn: ActiveTurn, calls: Sequence[NewCall], answer: ModelAnswer, usage: Usage
+) -> tuple[Command, ...]:
     ready = [call.call_id for call in calls if call.outcome is None and call.waits_for is None]
     if ready:
-        return () if run.stopping else (StartCalls(call_ids=tuple(ready[: run.settings.calls_at_once])),)
+        return () if turn.stopping else (StartCalls(call_ids=tuple(ready[: turn.settings.calls_at_once])),)
     if any(call.waits_for for call in calls):
         return (RequireAction(),)
-    context = context_of(usage.context_used, usage.context_limit, run.limits.compaction_threshold)
-    if calls or context != "free" or run.chat.view.chat.compaction is not None:
+    context = context_of(usage.context_used, usage.context_limit, turn.setup.limits.compaction_threshold)
+    if calls or context != "free" or turn.chat.view.chat.compaction is not None:
         return ()
-    return (FinishTurn(notice=_CUT_SHORT.get(answer.stop_reason)),)
-
-
-_CUT_SHORT: dict[StopReason, Notice] = {
-    "length": Notice(code="length", text="The answer reached its maximum length and was cut."),
-    "content_filter": Notice(
-        code="content_filter",
-        text="The provider ended the answer by its rules for content. Change the message or the model.",
-    ),
-}
+    return (FinishTurn(notice=CUT_SHORT.get(answer.stop_reason)),)

@@ -13,17 +13,8 @@ from holdfast.core.messages import HistoryEntry
 from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
 from holdfast.prompt.history import PromptHistory
+from holdfast.prompt.notices import GO_ON, INSTRUCTIONS, NUDGE
 from holdfast.worker.repeats import Repeats
-
-NUDGE = Notice(
-    code="loop_guard",
-    text="The same call failed several times in a row. Find the reason or try another way.",
-)
-
-
-# The code of the notice that holds what a workspace tells its agents.
-INSTRUCTIONS = "instructions"
-GO_ON = Notice(code="go_on", text="Your provider paused you before the end. Go on.")
 
 
 def go_on(due: bool) -> tuple[NewMessage, ...]:
@@ -130,7 +121,10 @@ class History:
 def _workspace_of(entry: HistoryEntry) -> str:
     for part in entry.parts:
         if isinstance(part, Notice) and part.code == INSTRUCTIONS:
-            return str(cast(dict[str, Json], part.data).get("workspace_id", ""))
+            # Anything may stand there in a history that was imported.
+            data: Json = part.data
+            if isinstance(data, dict):
+                return str(cast(dict[str, Json], data).get("workspace_id", ""))
     return ""
 
 

@@ -3,20 +3,20 @@ run."""
 
 from holdfast.chats.commands import FinishInterrupt, NewCall, NewMessage
 from holdfast.core.parts import ToolCall
-from holdfast.worker.run import Run
+from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.stream import ended_early, forget
 
 
-async def finish_interrupt(run: Run) -> None:
-    await run.chat.commit(_what_is_kept(run))
-    forget(run)
+async def finish_interrupt(turn: ActiveTurn) -> None:
+    await turn.chat.commit(_what_is_kept(turn))
+    forget(turn)
 
 
-def _what_is_kept(run: Run) -> FinishInterrupt:
-    partial = run.partial
-    if partial is None or partial.episode != run.episode or partial.step.kind == "compaction":
+def _what_is_kept(turn: ActiveTurn) -> FinishInterrupt:
+    attempt = turn.attempt
+    if attempt is None or attempt.episode != turn.episode or attempt.step.kind == "compaction":
         return FinishInterrupt()
-    answer, step = ended_early(run, partial)
+    answer, step = ended_early(turn, attempt)
     if not answer.parts:
         return FinishInterrupt(step=step)
     calls = [part for part in answer.parts if isinstance(part, ToolCall) and not part.provider_executed]
@@ -26,7 +26,7 @@ def _what_is_kept(run: Run) -> FinishInterrupt:
             role="assistant",
             parts=answer.parts,
             model=step.model,
-            effort=run.effort,
+            effort=turn.effort,
             usage=step.usage,
             interrupted=True,
         ),

@@ -3,25 +3,35 @@ the outcome of that call and no more."""
 
 import asyncio
 import inspect
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import structlog
+from msgspec.structs import replace
 
 from holdfast.chats.commands import DeliveryKey
 from holdfast.chats.synthetic import UNCERTAIN
 from holdfast.chats.view import Call
+from holdfast.core.calls import Approval, Scope
+from holdfast.core.clock import Stopwatch
+from holdfast.core.errors import NotBegun, Shortage
 from holdfast.core.parts import Outcome
 from holdfast.core.shapes import Json, Record
-from holdfast.tools.contract import Answer, Context, Input, Tool, ToolError
+from holdfast.core.shortage import is_shortage, shortage_of
+from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.tools.output import shown
-from holdfast.worker.owned import NotOurs, Stale
-from holdfast.worker.run import Run
+from holdfast.worker.active_turn import ActiveTurn
+from holdfast.worker.owned_chat import NotOurs, Stale
 from holdfast.worker.threads import start_thread
 
 log = structlog.get_logger(__name__)
 
 
-class Ended(Record, frozen=True, kw_only=True):
+# Together a minute.
+SHORTAGE_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 25.0)
+
+
+class PerformedCall(Record, frozen=True, kw_only=True):
     """How a call ended; `full_output` when the model is given less than all."""
 
     outcome: Outcome
@@ -29,59 +39,98 @@ class Ended(Record, frozen=True, kw_only=True):
     diff: str | None = None
     full_output: str | None = None
     consumes: tuple[DeliveryKey, ...] = ()
+    seconds: float | None = None
 
 
-async def perform(run: Run, call: Call, call_input: Json) -> Ended:
+async def perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedCall:
+    """The end of the call, with how long it took."""
+    watch = Stopwatch(turn.clock)
+    ended = await _perform(turn, call, call_input)
+    return ended if ended.outcome == "uncertain" else replace(ended, seconds=watch.seconds)
+
+
+async def _perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedCall:
     """Cancelled, it still gives what the tool made of it, if the tool made anything of it."""
     begun = (call.call_id, call.run)
-    if begun in run.begun_calls and call.effect == "unsafe":
+    if begun in turn.begun_calls and call.effect == "unsafe":
         # It was begun here, and nobody heard how it ended.
-        return Ended(outcome="uncertain", output=UNCERTAIN)
-    tool = run.tools.get(call.name)
+        return PerformedCall(outcome="uncertain", output=UNCERTAIN)
+    tool = turn.setup.tools.get(call.name)
     if tool is None or tool.run is None:
-        return Ended(outcome="failed", output=run.tools.unknown(call.name))
-    context = Context(
-        chat_id=run.chat.chat_id,
-        owner_id=run.chat.view.chat.owner_id,
-        workspace_id=run.chosen.workspace_id,
+        return PerformedCall(outcome="failed", output=turn.setup.tools.unknown(call.name))
+    context = ToolContext(
+        chat_id=turn.chat.chat_id,
+        owner_id=turn.chat.view.chat.owner_id,
+        workspace_id=turn.setup.chosen.workspace_id,
         call_id=call.call_id,
         run=call.run,
-        seconds=run.settings.tool_seconds.get(tool.name),
+        lease_number=turn.chat.view.chat.lease_number,
+        still_ours=lambda: begun not in turn.given_up and turn.chat.lease.until_fresh_in_thread(),
+        seconds=turn.settings.tool_seconds.get(tool.name),
         approved_by=None if call.approval is None else call.approval.user_id,
+        approved_for=_reach_of(call.approval),
     )
     try:
         parsed = tool.parse(call_input)
-        await run.chat.ready()
-        run.begun_calls.add(begun)
-        return _ended(tool, await _run(tool, context, parsed))
+        await turn.chat.ready()
+        turn.begun_calls.add(begun)
+        return _ended(tool, await _repeated(turn, call, lambda: _run(tool, context, parsed)))
     except ToolError as error:
-        return _ended(tool, Answer(output=str(error), outcome="failed"))
+        return _ended(tool, ToolAnswer(output=str(error), outcome="failed"))
     except (NotOurs, Stale):
         raise
     except asyncio.CancelledError:
         if (task := asyncio.current_task()) is not None and task.cancelling():
             raise
-        return Ended(outcome="failed", output=f"{tool.name} was cancelled.")
-    except (Exception, SystemExit) as error:
-        log.exception("tool failed", tool=tool.name, chat_id=run.chat.chat_id, call_id=call.call_id)
+        return PerformedCall(outcome="failed", output=f"{tool.name} was cancelled.")
+    except KeyboardInterrupt:
+        raise  # somebody's at the terminal: it is for the process
+    except BaseException as error:
+        # Also GeneratorExit, or a group with one in it: what a tool raises ends no more than its call.
+        if is_shortage(error):
+            return _ended(
+                tool, ToolAnswer(output=f"{tool.name} failed: {shortage_of(error).text}", outcome="failed")
+            )
+        log.exception("tool failed", tool=tool.name, chat_id=turn.chat.chat_id, call_id=call.call_id)
         return _ended(
-            tool, Answer(output=f"{tool.name} failed: {type(error).__name__}: {error}", outcome="failed")
+            tool, ToolAnswer(output=f"{tool.name} failed: {type(error).__name__}: {error}", outcome="failed")
         )
 
 
-async def _run(tool: Tool, context: Context, parsed: Input) -> Any:
+def _reach_of(approval: Approval | None) -> Scope:
+    """How far an approval reaches: what the person chose, or what their rule says for all their chats."""
+    if approval is None:
+        return "once"
+    return "always" if approval.by == "rule" else approval.scope
+
+
+async def _repeated(turn: ActiveTurn, call: Call, work: Callable[[], Awaitable[Any]]) -> Any:
+    """While the machine is short of something a call begins anew, if it may be repeated or was not begun."""
+    for seconds in SHORTAGE_SECONDS:
+        try:
+            return await work()
+        except Exception as error:
+            if not is_shortage(error) or (call.effect == "unsafe" and not isinstance(error, NotBegun)):
+                raise
+            log.warning("call put off", tool=call.name, chat_id=turn.chat.chat_id, reason=str(error))
+        await asyncio.sleep(seconds)
+        await turn.chat.ready()
+    return await work()
+
+
+async def _run(tool: Tool, context: ToolContext, parsed: Input) -> Any:
     if inspect.iscoroutinefunction(tool.run):
         return await _on_the_loop(tool, context, tool.run(context, parsed))
     answer = await _in_a_thread(tool, context, parsed)
     return await _on_the_loop(tool, context, answer) if inspect.isawaitable(answer) else answer
 
 
-def _seconds(tool: Tool, context: Context) -> float | None:
+def _seconds(tool: Tool, context: ToolContext) -> float | None:
     """How long it is waited for; None: it minds the time itself."""
     return None if tool.timeout_seconds is None else context.seconds or tool.timeout_seconds
 
 
-async def _on_the_loop(tool: Tool, context: Context, work: Any) -> Any:
+async def _on_the_loop(tool: Tool, context: ToolContext, work: Any) -> Any:
     limit = asyncio.timeout(seconds := _seconds(tool, context))
     try:
         async with limit:
@@ -94,9 +143,12 @@ async def _on_the_loop(tool: Tool, context: Context, work: Any) -> Any:
         ) from None
 
 
-async def _in_a_thread(tool: Tool, context: Context, parsed: Input) -> Any:
+async def _in_a_thread(tool: Tool, context: ToolContext, parsed: Input) -> Any:
     assert tool.run is not None
-    future = start_thread(tool.run, context, parsed, name=f"holdfast-{tool.name}")
+    try:
+        future = start_thread(tool.run, context, parsed, name=f"holdfast-{tool.name}")
+    except Shortage as error:
+        raise NotBegun(error.text) from error
     future.add_done_callback(_hear)
     seconds = _seconds(tool, context)
     try:
@@ -118,14 +170,18 @@ def _hear(future: "asyncio.Future[Any]") -> None:
         future.exception()
 
 
-def _ended(tool: Tool, answer: Any) -> Ended:
-    if not isinstance(answer, Answer):
-        return Ended(outcome="failed", output=f"{tool.name} gave no answer but {type(answer).__name__}.")
+def _ended(tool: Tool, answer: Any) -> PerformedCall:
+    if not isinstance(answer, ToolAnswer):
+        return PerformedCall(
+            outcome="failed", output=f"{tool.name} gave no answer but {type(answer).__name__}."
+        )
     try:
         output, full_output = shown(answer.output)
     except ValueError as error:
-        return Ended(outcome="failed", output=f"{tool.name} gave an answer that is not JSON: {error}.")
-    return Ended(
+        return PerformedCall(
+            outcome="failed", output=f"{tool.name} gave an answer that is not JSON: {error}."
+        )
+    return PerformedCall(
         outcome=answer.outcome,
         output=output,
         diff=answer.diff,

@@ -1,4 +1,4 @@
-"""What the turn's next action is decided on, put together from history and the store."""
+"""What history and the store say about the turn, for the decision what comes next."""
 
 from collections.abc import Iterable
 
@@ -6,68 +6,61 @@ from holdfast.chats.view import View
 from holdfast.core.steps import Step
 from holdfast.store.budgets import is_spent
 from holdfast.store.steps import steps_of_turns
+from holdfast.worker.actions import Context, TurnProgress
+from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import History
-from holdfast.worker.run import Run
-from holdfast.worker.turn import (
-    Action,
-    Context,
-    Progress,
-    RunCalls,
-    context_of,
-    has_calls_to_run,
-    next_action,
-)
 
 # Turns to look back for summaries that were of no use.
 TURNS_BACK = 10
 
 
-async def decide_action(run: Run, view: View) -> Action:
-    """The next action, if the chat were as this view says."""
-    if has_calls_to_run(view):
-        # Whatever else is so: every second time it is this.
-        return RunCalls()
+async def read_progress(turn: ActiveTurn, view: View) -> TurnProgress:
+    """As it would be, if the chat were as this view says."""
     chat = view.chat
-    history = await run.chat.history()
+    history = await turn.chat.history()
     finished = [call for call in view.calls if call.state == "finished" and not call.abandoned]
-    context = _context(run, history)
+    context = _context(turn, history)
     in_vain = 0
     if context != "free" or chat.compaction == "overflow":
-        steps = await run.chat.read(steps_of_turns(chat.id, chat.turn - TURNS_BACK, chat.turn))
-        in_vain = compactions_in_vain(steps, run.limits.compaction_threshold)
-    progress = Progress(
+        steps = await turn.chat.read(steps_of_turns(chat.id, chat.turn - TURNS_BACK, chat.turn))
+        in_vain = compactions_in_vain(steps, turn.setup.limits.compaction_threshold)
+    return TurnProgress(
         complete=history.complete,
-        ended_by_tool=any(
-            call.outcome == "succeeded" and (tool := run.tools.get(call.name)) is not None and tool.ends_turn
-            for call in finished
-        ),
+        ended_by_tool=any(call.outcome == "succeeded" and "ends_turn" in call.traits for call in finished),
         repeats=history.repeats(chat.turn, finished),
-        over_budget=await _over_budget(run),
-        given_up=None if run.terms is None else run.terms.limit,
+        over_budget=await _over_budget(turn),
+        given_up=None if turn.setup.terms is None else turn.setup.terms.limit,
         context=context,
         compactions_in_vain=in_vain,
     )
-    return next_action(view, progress, run.limits)
 
 
-async def _over_budget(run: Run) -> bool:
-    if run.budgeted is False:
+async def _over_budget(turn: ActiveTurn) -> bool:
+    if turn.budgeted is False:
         return False
-    # Before the question, as in the runner.
-    run.budgeted = False
-    budgets = await run.chat.read(run.caps)
+    # Before the question, as in `ActiveTurn.prepare`.
+    turn.budgeted = False
+    budgets = await turn.chat.read(turn.caps)
     if budgets:
-        run.budgeted = True
+        turn.budgeted = True
     return any(is_spent(budget) for budget in budgets)
 
 
-def _context(run: Run, history: History) -> Context:
+def _context(turn: ActiveTurn, history: History) -> Context:
     """What the last step was shown, for the model that is called next."""
-    config = run.model_config
+    config = turn.setup.model_config
     limit = history.context_limit
     if config is not None:
         limit = config.context_limit or (limit if history.context_model == config.name else None)
-    return context_of(history.context_used, limit, run.limits.compaction_threshold)
+    return context_of(history.context_used, limit, turn.setup.limits.compaction_threshold)
+
+
+def context_of(used: int | None, limit: int | None, threshold_percent: int) -> Context:
+    if used is None or not limit or threshold_percent >= 100:
+        return "free"
+    if used >= limit:
+        return "over"
+    return "full" if used * 100 >= limit * threshold_percent else "free"
 
 
 def compactions_in_vain(steps: Iterable[Step], threshold_percent: int) -> int:

@@ -16,7 +16,7 @@ STOP_AFTER = 6
 _FAILED = ("failed", "denied", "expired")
 
 
-class Result(Protocol):
+class RepeatedResult(Protocol):
     @property
     def call_id(self) -> CallId: ...
 
@@ -30,7 +30,7 @@ class Repeats(Record, frozen=True, kw_only=True):
     # Those the model was told about.
     told_of: frozenset[bytes] = frozenset()
 
-    def after(self, calls: Mapping[CallId, ToolCall], results: Iterable[Result]) -> "Repeats":
+    def after(self, calls: Mapping[CallId, ToolCall], results: Iterable[RepeatedResult]) -> "Repeats":
         """With the results of one more step."""
         results = [result for result in results if result.call_id in calls]
         if not results:

@@ -8,76 +8,54 @@ from typing import Any
 import structlog
 
 from holdfast.chats import commands
-from holdfast.core.accounts import NamedAgent
-from holdfast.core.calls import WAIT_FOR_CHILDREN
-from holdfast.core.chats import Settings
 from holdfast.core.errors import Bug, HoldfastError, StoreClosed, TryAgain
 from holdfast.core.events import Hint
 from holdfast.core.failures import Failure
-from holdfast.core.runs import AgentTerms
-from holdfast.core.usage import Budget
-from holdfast.store.approvals import said_for_chat
-from holdfast.store.calls import calls_of_turns
-from holdfast.store.choices import settings
-from holdfast.store.journals import terms as agent_terms
-from holdfast.store.named_agents import of_chat
-from holdfast.store.query import constant, joined
-from holdfast.worker.compact import compact
-from holdfast.worker.execute import execute
-from holdfast.worker.generate import generate
-from holdfast.worker.hands import Founded
-from holdfast.worker.interrupt import finish_interrupt
-from holdfast.worker.owned import NotOurs, Stale, Texts
-from holdfast.worker.progress import decide_action
-from holdfast.worker.run import Run
-from holdfast.worker.terms import Terms
-from holdfast.worker.turn import CallModel, Compact, Fail, Finish, RequireAction, RunCalls
+from holdfast.core.shortage import is_shortage
+from holdfast.telemetry.crash_marks import marked
+from holdfast.worker.active_turn import ActiveTurn
+from holdfast.worker.owned_chat import NotOurs, Stale, Texts
+from holdfast.worker.stream import forget
+from holdfast.worker.turn import go_on
 
 log = structlog.get_logger(__name__)
 
 
 # Before a chat that cannot be run is given back, so that nobody takes it over as fast as it fails.
 GIVE_BACK_SECONDS = 1.0
+# While the machine is short of something.
+SHORTAGE_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+class Escaped(Exception):
+    """Work raised what is no Exception, such as GeneratorExit."""
 
 
 class Runner:
-    def __init__(
-        self, run: Run, turn_ended: Callable[[Run, Texts], None], founded: Founded | None = None
-    ) -> None:
-        """`founded`: the chat was made just now, as this says."""
-        self.run = run
+    def __init__(self, turn: ActiveTurn, turn_ended: Callable[[ActiveTurn, Texts], None]) -> None:
+        self.turn = turn
         self._turn_ended = turn_ended
         self._work: asyncio.Task[None] | None = None
-        self._executing = False
-        self._chosen_for_turn = -1
+        # How often in a row the work was put off for a shortage.
+        self._put_off = 0
         # An interrupt is ended whether there is a place for the chat or not: what follows it waits for one.
-        self._has_place = run.chat.view.chat.status != "interrupting"
-        run.chat.when_moved = self._end_work
-        if founded is not None:
-            self._begin(founded)
-
-    def _begin(self, founded: Founded) -> None:
-        """As `_choose` would find it; what was chosen, the run knows already."""
-        run, chat, agent = self.run, self.run.chat, founded.agent
-        chat.know(founded.messages)
-        run.budgeted = None if agent.capped else False
-        run.begun = run.episode if founded.begun else None
-        self._chosen_for_turn = chat.view.chat.turn
+        self._has_place = turn.chat.view.chat.status != "interrupting"
+        turn.chat.when_moved = self._end_work
 
     # --- what others may ask ---
 
     def hint(self, hint: Hint) -> None:
         """Somebody changed the chat: if our work no longer fits, it ends."""
-        chat = self.run.chat
+        chat = self.turn.chat
         if hint.version <= chat.view.chat.version:
             # Nothing moved but what people chose, which may be a budget.
-            self.run.budgeted = None
+            self.turn.budgeted = None
         chat.hear(hint)
 
     def gone(self) -> None:
         """The chat is not ours any more, and no hint said so. While we commit we may have given it back
         ourselves: then the commit says so, or the next look."""
-        chat = self.run.chat
+        chat = self.turn.chat
         if chat.owned and not chat.committing:
             self._end_work()
 
@@ -85,15 +63,15 @@ class Runner:
     def only_waits(self) -> bool:
         """Whether all the chat does is wait for its children: then others may have its place. It is not
         asked back, for whoever waits for a place while its children have them all would wait for ever."""
-        running = [call for call in self.run.chat.view.calls if call.state in ("pending", "started")]
-        return bool(running) and all(call.name in WAIT_FOR_CHILDREN for call in running)
+        running = [call for call in self.turn.chat.view.calls if call.state in ("pending", "started")]
+        return bool(running) and all("waits_for_children" in call.traits for call in running)
 
     async def hand_over(self, grace_seconds: float) -> None:
         """Nothing new is begun; a running call gets its time, everything else ends now. Who only waits for
         children goes on waiting elsewhere."""
-        self.run.stopping = True
+        self.turn.stopping = True
         work = self._work
-        if work is not None and self._executing and not self.only_waits:
+        if work is not None and self.turn.running_calls and not self.only_waits:
             await asyncio.wait({work}, timeout=grace_seconds)
         self._end_work()
 
@@ -105,16 +83,16 @@ class Runner:
 
     async def until_it_rests(self) -> None:
         """Runs the chat until it is idle, waits for somebody, or is not ours."""
-        chat = self.run.chat
+        chat = self.turn.chat
         try:
             while chat.owned and chat.view.chat.status in ("running", "interrupting"):
-                if chat.view.chat.status == "running" and (self.run.stopping or not self._has_place):
-                    await chat.record(commands.Release())
+                if chat.view.chat.status == "running" and (self.turn.stopping or not self._has_place):
+                    await chat.record(commands.Release(unbegun=self.turn.unbegun))
                     return
                 await self._once()
                 if chat.turn_ended:
                     chat.turn_ended = False
-                    self._turn_ended(self.run, chat.known_texts)
+                    self._turn_ended(self.turn, chat.known_texts)
         except (NotOurs, Stale) as error:
             log.info("chat let go", chat_id=chat.chat_id, reason=str(error))
         except StoreClosed:
@@ -123,14 +101,20 @@ class Runner:
             log.exception("chat given back", chat_id=chat.chat_id)
             await self._give_back()
 
+    async def set_aside(self, reason: str) -> None:
+        """The turn fails without being tried; a person may try it again."""
+        chat = self.turn.chat
+        try:
+            await chat.commit(commands.FailTurn(failure=Failure(kind="set_aside", message=reason)))
+        except (NotOurs, Stale, StoreClosed) as error:
+            log.info("chat let go", chat_id=chat.chat_id, reason=str(error))
+
     async def _once(self) -> None:
         """What the chat's state asks for, until that changes or the chat moves under it."""
-        chat = self.run.chat
+        chat = self.turn.chat
         try:
-            if self._chosen_for_turn != chat.view.chat.turn:
-                await self._choose()
-            interrupted = chat.view.chat.status == "interrupting"
-            await self._work_on(finish_interrupt(self.run) if interrupted else self._go_on())
+            await self.turn.prepare()
+            await self._work_on(go_on(self.turn))
         except (asyncio.CancelledError, Stale):
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
@@ -138,76 +122,46 @@ class Runner:
         except (NotOurs, StoreClosed):
             raise
         except Exception as error:  # noqa: BLE001 - the border of the turn: it fails, the worker lives
-            await self._fail(error)
+            if isinstance(error, TryAgain) or is_shortage(error):
+                await self._wait_out(error)
+            else:
+                await self._fail(error)
+        else:
+            self._put_off = 0
 
     async def _work_on(self, work: Coroutine[Any, Any, None]) -> None:
         """Awaits the work in a task of its own, which a hint may cancel. It has ended when this returns."""
-        task = self._work = asyncio.create_task(work)
+        task = self._work = asyncio.create_task(marked(work))
         try:
-            await task
+            # Not the task itself: a GeneratorExit that comes out of it would close what waits for it.
+            await asyncio.wait({task})
         except asyncio.CancelledError:
             task.cancel()
             await asyncio.wait({task})
             raise
         finally:
             self._work = None
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, Exception):
+            # It would pass every border, and the chat would be ours with nobody to run it.
+            raise Escaped(f"{type(error).__name__}: {error}") from error
+        task.result()
 
-    async def _choose(self) -> None:
-        chat = self.run.chat
-        # Before the question: a hint that comes meanwhile asks for another look.
-        self.run.budgeted = False
-        agreed = constant(None) if chat.view.chat.run_id is None else agent_terms(chat.chat_id)
-        chosen, agent, budgets, terms = await chat.read(
-            joined(settings(chat.chat_id), of_chat(chat.chat_id), self.run.caps, agreed, read=_chosen)
-        )
-        if chosen is None:
-            raise NotOurs("the chat is deleted")
-        bound = None if terms is None else await self._bound(terms)
-        self.run.choose(chosen, agent, terms=bound)
-        if self.run.may_ask:
-            self.run.choose(chosen, agent, await chat.read(said_for_chat(chat.chat_id)), bound)
-        if budgets:
-            self.run.budgeted = True
-        self._chosen_for_turn = chat.view.chat.turn
-
-    async def _bound(self, terms: AgentTerms) -> Terms:
-        chat = self.run.chat
-        return Terms(terms, await chat.read(calls_of_turns(chat.chat_id, 0, chat.view.chat.turn)))
-
-    # --- the actions ---
-
-    async def _go_on(self) -> None:
-        """One action after the other, as long as it is the same turn that runs."""
-        chat, turn = self.run.chat, self.run.chat.view.chat.turn
-        while True:
-            await self._act()
-            now = chat.view.chat
-            if self.run.stopping or not chat.owned or (now.status, now.turn) != ("running", turn):
-                return
-
-    async def _act(self) -> None:
-        run = self.run
-        match await decide_action(run, run.chat.view):
-            case RunCalls():
-                self._executing = True
-                try:
-                    await execute(run)
-                finally:
-                    self._executing = False
-            case RequireAction():
-                await run.chat.commit(commands.RequireAction())
-            case Compact() as action:
-                await compact(run, action)
-            case Finish(limit=limit):
-                await run.chat.commit(commands.FinishTurn(limit=limit))
-            case Fail(failure=failure):
-                await run.chat.commit(commands.FailTurn(failure=failure))
-            case CallModel(nudge=nudge):
-                await generate(run, nudge=nudge)
+    async def _wait_out(self, error: Exception) -> None:
+        """The machine lacks something just now. The turn goes on where it is, as after a crash; whoever
+        interrupts it meanwhile does not wait."""
+        chat, turn = self.turn.chat, self.turn
+        seconds = SHORTAGE_SECONDS[min(self._put_off, len(SHORTAGE_SECONDS) - 1)]
+        self._put_off += 1
+        log.warning("turn put off", chat_id=chat.chat_id, reason=str(error), seconds=seconds)
+        if turn.attempt is not None:
+            forget(turn)
+        await self._work_on(asyncio.sleep(seconds))
+        await chat.reload()
 
     async def _fail(self, error: Exception) -> None:
         """Whatever went wrong is the turn's end, not the chat's."""
-        chat = self.run.chat
+        chat = self.turn.chat
         log.error("turn failed", chat_id=chat.chat_id, exc_info=error)
         try:
             await chat.commit(commands.FailTurn(failure=_failure(error)))
@@ -217,7 +171,7 @@ class Runner:
     async def _give_back(self) -> None:
         """Not even the turn's end could be recorded: let somebody look at it who has not seen the same. A
         chat that we own and nobody runs would wait for ever."""
-        chat = self.run.chat
+        chat = self.turn.chat
         while not chat.lease.over:
             await asyncio.sleep(GIVE_BACK_SECONDS)
             try:
@@ -231,19 +185,7 @@ class Runner:
 
 def _failure(error: Exception) -> Failure:
     """An error that is nobody's bug says itself what is wrong: a workspace that was moved away, say."""
-    if isinstance(error, HoldfastError) and not isinstance(error, (Bug, TryAgain)):
+    if isinstance(error, HoldfastError) and not isinstance(error, Bug):
         return Failure(kind="config", message=error.text)
     text = error.text if isinstance(error, HoldfastError) else f"{type(error).__name__}: {error}"
     return Failure(kind="internal", message="The turn failed because of a fault in Holdfast.", detail=text)
-
-
-Chosen = tuple[Settings | None, NamedAgent | None, tuple[Budget, ...], AgentTerms | None]
-
-
-def _chosen(
-    chosen: Settings | None,
-    agent: NamedAgent | None,
-    budgets: tuple[Budget, ...],
-    terms: AgentTerms | None,
-) -> Chosen:
-    return chosen, agent, budgets, terms

@@ -4,8 +4,8 @@ from typing import Literal
 
 from holdfast.core.shapes import Record
 from holdfast.providers.backoff import RetryRule
-from holdfast.tools.approval import Rules
-from holdfast.worker.turn import Limits
+from holdfast.tools.approval import ApprovalRules
+from holdfast.worker.actions import TurnLimits
 
 
 class WorkerSettings(Record, frozen=True, kw_only=True):
@@ -17,8 +17,8 @@ class WorkerSettings(Record, frozen=True, kw_only=True):
     poll_seconds: float = 1.0
     # How failed attempts at a model call are repeated.
     retry: RetryRule = RetryRule()
-    limits: Limits = Limits()
-    rules: Rules = Rules()
+    limits: TurnLimits = TurnLimits()
+    rules: ApprovalRules = ApprovalRules()
     # A call in flight when the server dies: tell the model that its outcome is unknown, or ask a person.
     ask_when_uncertain: bool = False
     # The same for single tools, by name.
@@ -30,6 +30,8 @@ class WorkerSettings(Record, frozen=True, kw_only=True):
     compaction_seconds: float = 90.0
     # The model for titles and summaries of turns; None: the first line, without a call.
     title_model: str | None = None
+    # Whether the same model is also called for the summary after each turn.
+    summaries_by_model: bool = True
     calls_at_once: int = 8
     client_tool_seconds: float = 300.0
     # How long a chat that runs may take to ask for the end of a sub-agent, before a notice tells it.

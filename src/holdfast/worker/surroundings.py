@@ -7,41 +7,58 @@ import msgspec
 from holdfast.chats.commands import NewMessage
 from holdfast.chats.view import View
 from holdfast.core.checks import CHECK
+from holdfast.core.errors import CannotRun
 from holdfast.core.parts import Notice
-from holdfast.worker.history import INSTRUCTIONS
-from holdfast.worker.run import Run, Surroundings, Where
+from holdfast.prompt.notices import INSTRUCTIONS
+from holdfast.prompt.sources import PromptChat
+from holdfast.prompt.workspace import NO_INSTRUCTIONS
+from holdfast.worker.active_turn import ActiveTurn
+from holdfast.worker.resources import Surroundings
 
-NONE = "This workspace has no instructions of its own."
 
-
-async def said(run: Run) -> tuple[NewMessage, ...]:
+async def said(turn: ActiveTurn) -> tuple[NewMessage, ...]:
     """The messages that are still to be committed."""
-    if run.surroundings is None:
+    surroundings = turn.resources.surroundings
+    if surroundings is None:
         return ()
-    return (*await _instructions(run, run.surroundings), *await _check(run, run.surroundings))
+    found: list[NewMessage] = []
+    for messages in BEFORE_MODEL_CALL:
+        found += await messages(turn, surroundings)
+    return tuple(found)
 
 
-async def _instructions(run: Run, surroundings: Surroundings) -> tuple[NewMessage, ...]:
-    where = run.where
-    history = await run.chat.history()
+async def _instructions(turn: ActiveTurn, surroundings: Surroundings) -> tuple[NewMessage, ...]:
+    where = turn.where
+    history = await turn.chat.history()
     if history.instructed_for == (where.workspace_id or ""):
         return ()
-    return await run.chat.prepare(lambda: instructions_of(where, surroundings))
+    return await turn.chat.prepare(lambda: instructions_of(where, surroundings))
 
 
-async def instructions_of(where: Where, surroundings: Surroundings) -> tuple[NewMessage, ...]:
+async def instructions_of(where: PromptChat, surroundings: Surroundings) -> tuple[NewMessage, ...]:
     """What is said of the place to a chat that was told nothing of it yet."""
     text = await surroundings.instructions(where)
     if text is None and where.workspace_id is None:
         return ()
-    notice = Notice(code=INSTRUCTIONS, text=text or NONE, data={"workspace_id": where.workspace_id or ""})
+    notice = Notice(
+        code=INSTRUCTIONS, text=text or NO_INSTRUCTIONS, data={"workspace_id": where.workspace_id or ""}
+    )
     return (NewMessage(role="system", parts=(notice,), visibility="model"),)
 
 
-async def _check(run: Run, surroundings: Surroundings) -> tuple[NewMessage, ...]:
-    if not wrote(run, run.chat.view):
+async def _check(turn: ActiveTurn, surroundings: Surroundings) -> tuple[NewMessage, ...]:
+    if not turn.setup.may_check or not wrote(turn, turn.chat.view):
         return ()
-    checked = await run.chat.prepare(lambda: surroundings.check(run.where))
+    # It runs a command: an effect like that of a call.
+    await turn.chat.ready()
+    try:
+        checked = await turn.chat.prepare(
+            lambda: surroundings.check(turn.where, turn.chat.lease.until_fresh_in_thread)
+        )
+    except CannotRun:
+        # If the lease ended meanwhile, that is why, and the turn is for the next owner.
+        await turn.chat.ready()
+        raise
     if checked is None:
         return ()
     notice = Notice(code=CHECK, text=checked.text, data=msgspec.to_builtins(checked))
@@ -49,14 +66,16 @@ async def _check(run: Run, surroundings: Surroundings) -> tuple[NewMessage, ...]
     return (NewMessage(role="system", parts=(notice,), visibility=visibility),)
 
 
-def wrote(run: Run, view: View) -> bool:
+def wrote(turn: ActiveTurn, view: View) -> bool:
     """Whether a call of the step that is just over wrote files."""
-    return run.surroundings is not None and any(
+    return turn.resources.surroundings is not None and any(
         call.state == "finished"
         and call.outcome == "succeeded"
         and not call.abandoned
-        and (tool := run.tools.get(call.name)) is not None
-        and tool.reach == "workspace"
-        and tool.effect != "read"
+        and "writes" in call.traits
         for call in view.calls
     )
+
+
+# What is looked at before a model call, in the order in which it enters history.
+BEFORE_MODEL_CALL = (_instructions, _check)

@@ -10,8 +10,8 @@ from holdfast.chats.view import Call
 from holdfast.core.calls import STRUCTURED_OUTPUT
 from holdfast.core.failures import Failure
 from holdfast.core.runs import AgentTerms
-from holdfast.tools.answering import CORRECTIONS, answer_tool
 from holdfast.tools.contract import Tool
+from holdfast.tools.structured_output import CORRECTIONS, answer_tool
 
 
 class Terms:

@@ -7,14 +7,19 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, TypeVar
 
+from holdfast.core.shortage import shortages_named
+from holdfast.telemetry.crash_marks import marked_thread
+
 T = TypeVar("T")
 
 
 def start_thread(function: Callable[..., T], *args: Any, name: str) -> "asyncio.Future[T]":
-    """The future of what the function returns or raises. Cancelling it does not stop the thread."""
+    """The future of what the function returns or raises. Cancelling it does not stop the thread. Shortage:
+    nothing was begun."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
     context = copy_context()
+    function = marked_thread(function)
 
     def run() -> None:
         try:
@@ -30,13 +35,17 @@ def start_thread(function: Callable[..., T], *args: Any, name: str) -> "asyncio.
         except RuntimeError:
             pass  # the loop is closed, so nobody waits
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    with shortages_named():
+        threading.Thread(target=run, name=name, daemon=True).start()
     return future
 
 
 def _raisable(error: BaseException) -> BaseException:
-    # A future cannot carry it: it would end the coroutine that waits.
-    return RuntimeError("StopIteration was raised") if isinstance(error, StopIteration) else error
+    # A future cannot carry the first, which would end the coroutine that waits. The others end a process only
+    # where it has its main thread.
+    if isinstance(error, StopIteration | KeyboardInterrupt | SystemExit):
+        return RuntimeError(f"{type(error).__name__} was raised")
+    return error
 
 
 def _answer(future: "asyncio.Future[Any]", result: Any) -> None:

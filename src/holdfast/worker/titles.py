@@ -9,36 +9,36 @@ import structlog
 from holdfast.core.errors import HoldfastError
 from holdfast.core.parts import Text
 from holdfast.core.text import one_line
+from holdfast.core.titles import LONGEST, title_of
+from holdfast.prompt.summaries import ASK_LINE, ASK_TITLE, LINE_SYSTEM
 from holdfast.providers.assemble import Assembler
-from holdfast.providers.interface import PromptMessage, Request
+from holdfast.providers.interface import ModelRequest, PromptMessage
+from holdfast.providers.redact import without_secrets
 from holdfast.store.interface import Choices
-from holdfast.worker.owned import Texts
-from holdfast.worker.run import Run
+from holdfast.worker.active_turn import ActiveTurn
+from holdfast.worker.owned_chat import Texts
 
 log = structlog.get_logger(__name__)
 
-LONGEST = 80
 SECONDS = 30.0
-SYSTEM = "You name things. Answer with one short line of plain text and nothing else."
-ASK_TITLE = "Give this conversation a title of at most eight words:\n\n"
-ASK_SUMMARY = "Say in one line what the agent just did or answered:\n\n"
 SHOWN = 4000
 
 
-async def describe(run: Run, texts: Texts) -> None:
-    """A title after the first exchange, a summary after each turn."""
-    chat_id, store = run.chat.chat_id, run.chat.store
+async def describe(turn: ActiveTurn, texts: Texts) -> None:
+    """A better title after the first exchange, a summary after each turn."""
+    chat_id, store = turn.chat.chat_id, turn.chat.store
     choices: Choices = {}
     try:
-        if texts.first and run.chosen.title_source == "none" and not run.chosen.title:
-            title = await _line(run, ASK_TITLE, texts.first)
+        if texts.first and turn.setup.chosen.title_source == "none" and _wants_title(turn):
+            title = await _line(turn, ASK_TITLE, texts.first, by_model=True)
             choices = {"title": title, "title_source": "generated"}
-            if run.settings.title_model is not None:
+            if turn.settings.title_model is not None:
                 # The summary may take long: the title does not wait for it.
                 await store.update_settings(chat_id, **choices)
                 choices = {}
         if texts.last:
-            choices["summary"] = await _line(run, ASK_SUMMARY, texts.last)
+            by_model = turn.settings.summaries_by_model
+            choices["summary"] = await _line(turn, ASK_LINE, texts.last, by_model=by_model)
         if choices:
             await store.update_settings(chat_id, **choices)
     except HoldfastError as error:
@@ -48,25 +48,39 @@ async def describe(run: Run, texts: Texts) -> None:
         log.exception("no title", chat_id=chat_id)
 
 
-async def _line(run: Run, ask: str, text: str) -> str:
+def _wants_title(turn: ActiveTurn) -> bool:
+    """A chat that a person began has its first line already; a model's title is better. What an agent began
+    keeps the name it was given."""
+    if not turn.setup.chosen.title:
+        return True
+    return turn.settings.title_model is not None and turn.chat.view.chat.parent_id is None
+
+
+async def _line(turn: ActiveTurn, ask: str, text: str, *, by_model: bool) -> str:
     """The model's line, or without a model (or when it fails) the first line of the text."""
-    first = one_line(next((line for line in text.splitlines() if line.strip()), ""), LONGEST)
-    if run.settings.title_model is None:
+    first = without_secrets(title_of(text)) or _shown(text[:SHOWN])
+    if turn.settings.title_model is None or not by_model:
         return first
     try:
         async with asyncio.timeout(SECONDS):
-            return one_line(await _ask(run, ask + text[:SHOWN]), LONGEST) or first
+            return _shown(await _ask(turn, ask + text[:SHOWN])) or first
     except (HoldfastError, TimeoutError) as error:
-        log.info("title model failed", chat_id=run.chat.chat_id, reason=str(error))
+        log.info("title model failed", chat_id=turn.chat.chat_id, reason=str(error))
         return first
 
 
-async def _ask(run: Run, text: str) -> str:
-    model = run.models.resolve(run.settings.title_model)
-    assembler = Assembler(run.new_call_id)
-    request = Request(
+def _shown(line: str) -> str:
+    """Lists, tabs, notifications and exports show titles: a secret that was pasted into a chat stays there.
+    It is looked for before the line is cut, while its end can be seen."""
+    return one_line(without_secrets(line[:SHOWN]), LONGEST)
+
+
+async def _ask(turn: ActiveTurn, text: str) -> str:
+    model = turn.models.resolve(turn.settings.title_model)
+    assembler = Assembler(turn.new_call_id)
+    request = ModelRequest(
         model=model.config,
-        system=(SYSTEM,),
+        system=(LINE_SYSTEM,),
         messages=(PromptMessage(role="user", parts=(Text(text=text),)),),
         max_output=200,
         purpose="title",

@@ -1,96 +1,102 @@
-"""The next action of a turn: a pure function over committed rows, never over what a process remembers. A
-worker that takes a chat over after a crash comes to the same answer as the one that died."""
+"""The turn on one page, from the moment a worker has the chat until the turn's last commit.
 
-from typing import Literal
+A turn is a sequence of actions. Each action ends with a commit, and the next one is decided by a pure
+function over committed rows, never over what a process remembers: a worker that takes a chat over after a
+crash comes to the same answer as the one that died. What fails, is cancelled or comes too late is handled
+around this page, in `worker/runner.py`."""
 
+from holdfast.chats import commands
 from holdfast.chats.view import View
 from holdfast.core.failures import Failure
-from holdfast.core.shapes import Record
-from holdfast.worker.repeats import STOP_AFTER, Repeats
-
-# free: below the threshold, or nobody knows.  full: it reached the threshold.  over: it reached the limit.
-Context = Literal["free", "full", "over"]
+from holdfast.worker.actions import (
+    Action,
+    AskPeople,
+    CallModel,
+    CompactHistory,
+    EndWithFailure,
+    Finish,
+    RunCalls,
+    TurnLimits,
+    TurnProgress,
+)
+from holdfast.worker.active_turn import ActiveTurn
+from holdfast.worker.compact import compact
+from holdfast.worker.execute import run_calls
+from holdfast.worker.generate import call_model
+from holdfast.worker.interrupt import finish_interrupt
+from holdfast.worker.progress import read_progress
+from holdfast.worker.repeats import STOP_AFTER
 
 # Summaries that may be made in vain, one after the other.
 COMPACTIONS_IN_VAIN = 2
 
 
-class Progress(Record, frozen=True, kw_only=True):
-    """What history says about the turn; see `worker/history.py` and `worker/progress.py`."""
-
-    # The model has said its last word: nothing in history waits for an answer.
-    complete: bool
-    # A call of the newest step went to a tool that ends the turn.
-    ended_by_tool: bool = False
-    # Calls that failed again and again.
-    repeats: Repeats = Repeats()
-    # A budget of the chat or of somebody above it is spent.
-    over_budget: bool = False
-    # Why no more is expected of the agent of a run.
-    given_up: Failure | None = None
-    # What the last step was shown, compared with what the model can take.
-    context: Context = "free"
-    # How many summaries were made without a smaller context after them.
-    compactions_in_vain: int = 0
+async def go_on(turn: ActiveTurn) -> None:
+    """What the chat's status asks for: the end of an interrupt, or actions until the turn is over."""
+    if turn.chat.view.chat.status == "interrupting":
+        await finish_interrupt(turn)
+    else:
+        await take_actions(turn)
 
 
-class Limits(Record, frozen=True, kw_only=True):
-    steps: int = 1200
-    # Percent of the context at which history is summarised; 100: never by itself.
-    compaction_threshold: int = 70
+async def take_actions(turn: ActiveTurn) -> None:
+    """One action after the other, as long as the same turn runs and the chat is ours."""
+    number = turn.chat.view.chat.turn
+    while True:
+        await take_action(turn)
+        chat = turn.chat.view.chat
+        if turn.stopping or not turn.chat.owned or (chat.status, chat.turn) != ("running", number):
+            return
 
 
-class RunCalls(Record, frozen=True, kw_only=True):
-    pass
+async def take_action(turn: ActiveTurn) -> None:
+    match await decide(turn, turn.chat.view):
+        case RunCalls():
+            # Started and finished by commits of their own; the last one also begins the next attempt.
+            await run_calls(turn, decide)
+        case AskPeople():
+            await turn.chat.commit(commands.RequireAction())
+        case CompactHistory() as action:
+            await compact(turn, action)
+        case Finish(limit=limit):
+            await turn.chat.commit(commands.FinishTurn(limit=limit))
+        case EndWithFailure(failure=failure):
+            await turn.chat.commit(commands.FailTurn(failure=failure))
+        case CallModel(nudge=nudge):
+            # Instructions of the workspace enter history with the attempt. The answer is committed together
+            # with what follows from it without anybody's doing: the start of its calls, or the turn's end.
+            await call_model(turn, nudge=nudge)
 
 
-class RequireAction(Record, frozen=True, kw_only=True):
-    pass
+async def decide(turn: ActiveTurn, view: View) -> Action:
+    """The next action, if the chat were as this view says."""
+    if has_calls_to_run(view):
+        # Every second action is this one, and it needs nothing but the view.
+        return RunCalls()
+    return next_action(view, await read_progress(turn, view), turn.setup.limits)
 
 
-class Compact(Record, frozen=True, kw_only=True):
-    source: Literal["manual", "overflow", "threshold"]
-
-
-class Finish(Record, frozen=True, kw_only=True):
-    limit: Failure | None = None
-
-
-class Fail(Record, frozen=True, kw_only=True):
-    failure: Failure
-
-
-class CallModel(Record, frozen=True, kw_only=True):
-    nudge: bool = False
-
-
-Action = RunCalls | RequireAction | Compact | Finish | Fail | CallModel
-
-
-def next_action(view: View, progress: Progress, limits: Limits) -> Action:
+def next_action(view: View, progress: TurnProgress, limits: TurnLimits) -> Action:
+    """The order in which things count."""
+    # Calls that this server executes.
     if has_calls_to_run(view):
         return RunCalls()
-    chat = view.chat
+    # Calls that wait for a person or a client. The others are finished; all results commit together.
     calls = [call for call in view.calls if not call.abandoned]
     if any(call.state == "waiting" for call in calls):
-        return RequireAction()
-    # Before a summary, which would hide that the tool was called.
+        return AskPeople()
+    # A tool that ends the turn has answered. Before a summary, which would hide that the tool was called.
     if progress.ended_by_tool:
         return Finish()
-    # A turn that was to summarise and no more is over when that is done.
-    complete = (progress.complete or chat.turn_kind == "compaction") and not calls
-    if chat.compaction is not None or progress.context != "free":
-        source = chat.compaction or "threshold"
-        if progress.over_budget:
-            if source != "threshold" or not complete:
-                return Finish(limit=BUDGET_SPENT)
-        elif source == "manual" or progress.compactions_in_vain < COMPACTIONS_IN_VAIN:
-            return Compact(source=source)
-        elif not complete and (source == "overflow" or progress.context == "over"):
-            return Fail(failure=CONTEXT_TOO_LARGE)
+    # A compaction that was asked for, or is needed.
+    complete = _is_complete(view, progress)
+    if (action := _compaction(view, progress, complete=complete)) is not None:
+        return action
+    # The model has said its last word.
     if complete:
         return Finish()
-    if limit := _limit(view, progress, limits):
+    # The step limit, the loop guard, the budget, or what binds the agent of a run.
+    if (limit := _limit(view, progress, limits)) is not None:
         return Finish(limit=limit)
     return CallModel(nudge=progress.repeats.nudge_is_due)
 
@@ -100,15 +106,28 @@ def has_calls_to_run(view: View) -> bool:
     return any(call.state in ("pending", "started") and not call.abandoned for call in view.calls)
 
 
-def context_of(used: int | None, limit: int | None, threshold_percent: int) -> Context:
-    if used is None or not limit or threshold_percent >= 100:
-        return "free"
-    if used >= limit:
-        return "over"
-    return "full" if used * 100 >= limit * threshold_percent else "free"
+def _is_complete(view: View, progress: TurnProgress) -> bool:
+    """A turn that was to summarise and no more is over when that is done."""
+    if any(not call.abandoned for call in view.calls):
+        return False
+    return progress.complete or view.chat.turn_kind == "compaction"
 
 
-def _limit(view: View, progress: Progress, limits: Limits) -> Failure | None:
+def _compaction(view: View, progress: TurnProgress, *, complete: bool) -> Action | None:
+    asked = view.chat.compaction
+    if asked is None and progress.context == "free":
+        return None
+    source = asked or "threshold"
+    if progress.over_budget:
+        return Finish(limit=BUDGET_SPENT) if source != "threshold" or not complete else None
+    if source == "manual" or progress.compactions_in_vain < COMPACTIONS_IN_VAIN:
+        return CompactHistory(source=source)
+    if not complete and (source == "overflow" or progress.context == "over"):
+        return EndWithFailure(failure=CONTEXT_TOO_LARGE)
+    return None
+
+
+def _limit(view: View, progress: TurnProgress, limits: TurnLimits) -> Failure | None:
     if view.chat.turn_steps >= limits.steps:
         return Failure(
             kind="step_limit",

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from holdfast.core.shortage import shortages_named
+
 T = TypeVar("T")
 
 
@@ -40,7 +42,8 @@ def _start(function: Callable[[], T]) -> "asyncio.Future[T]":
         except BaseException as error:  # noqa: BLE001 - whoever waits hears of it
             done.set_exception(error)
 
-    threading.Thread(target=run, name="holdfast-files", daemon=True).start()
+    with shortages_named():
+        threading.Thread(target=run, name="holdfast-files", daemon=True).start()
     work = asyncio.wrap_future(done)
     work.add_done_callback(_hear)
     return work

@@ -6,7 +6,7 @@ import asyncio
 import sys
 
 from holdfast.store.migrations import Migration, known, migration
-from holdfast.store.postgres.connect import Address
+from holdfast.store.postgres.connect import DatabaseAddress
 from holdfast.store.postgres.migrate import migrate
 
 HALFWAY = "SELECT pg_sleep(3600);"
@@ -21,7 +21,7 @@ def cut_off(which: str) -> tuple[Migration, ...]:
 
 
 async def main(url: str, which: str) -> None:
-    await migrate(await Address.of(url).first_connection(), cut_off(which))
+    await migrate(await DatabaseAddress.of(url).first_connection(), cut_off(which))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from typing import Any
 from holdfast.chats.commands import BeginAttempt, Create, Fence
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
-from holdfast.core.events import Hint
 from holdfast.core.ids import ChatId
 from holdfast.store.interface import Applied
 from holdfast.store.postgres import open_postgres
@@ -15,7 +14,7 @@ from holdfast.store.postgres.store import PostgresStore
 from tests.store.world import fresh_id, text, user, view_of
 
 
-def nowhere(_: Hint) -> None:
+def nowhere(_: object) -> None:
     pass
 
 

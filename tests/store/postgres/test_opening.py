@@ -18,15 +18,18 @@ from holdfast.core.errors import (
     HoldfastError,
     MigrationFailed,
 )
+from holdfast.core.ids import CallId, ChatId
+from holdfast.core.origins import FromChat
 from holdfast.store import migrations
 from holdfast.store.chat_rows import SETTINGS
 from holdfast.store.migrations import migration
 from holdfast.store.postgres import connect, open_postgres
-from holdfast.store.postgres.connect import Address
+from holdfast.store.postgres.connect import DatabaseAddress
 from holdfast.store.postgres.migrate import migrate
 from holdfast.store.postgres.statement import CREATED, MOVED, TURN_ENDED
 from holdfast.store.rows import CALL, DELIVERY, FULL_OUTPUT, MESSAGE, NOTICE, QUEUED, STEP, TURN
 from tests.postgres import Databases, Postgres
+from tests.store.old_chats import OLD_CHATS, ORIGINS, TOP, old_chat
 from tests.store.postgres.migrating import cut_off
 from tests.store.postgres.replicas import created, nowhere, replica
 from tests.tcp_proxy import TcpProxy
@@ -182,7 +185,7 @@ async def test_replicas_that_start_at_the_same_moment(empty_postgres_url: str) -
 async def test_a_migration_that_fails_leaves_nothing(empty_postgres_url: str) -> None:
     known = migrations.known("postgres")
     broken = migration(len(known) + 1, "broken", "CREATE TABLE half (id bigint); SELECT 1 / 0;")
-    connection = await Address.of(empty_postgres_url).first_connection()
+    connection = await DatabaseAddress.of(empty_postgres_url).first_connection()
     try:
         with pytest.raises(MigrationFailed, match="undone"):
             await migrate(connection, (*known, broken))
@@ -207,7 +210,7 @@ async def halfway(url: str, ended: Callable[[], bool]) -> None:
 
 async def test_a_server_that_dies_during_a_migration(own_postgres: Postgres) -> None:
     url = own_postgres.create_database("hf")
-    connection = await Address.of(url).first_connection()
+    connection = await DatabaseAddress.of(url).first_connection()
     migrating = asyncio.ensure_future(migrate(connection, cut_off("next")))
     await halfway(url, migrating.done)
     await asyncio.to_thread(own_postgres.kill)
@@ -249,7 +252,7 @@ async def test_an_upgrade_that_is_killed_halfway(own_postgres: Postgres) -> None
         async with replica(url) as store:
             assert await store.view(view.chat.id) == view
             assert await store.check() == []
-    connection = await Address.of(url).first_connection()
+    connection = await DatabaseAddress.of(url).first_connection()
     known = migrations.known("postgres")
     mended = migration(len(known) + 1, "half", "CREATE TABLE half (id bigint)")
     assert await migrate(connection, (*known, mended)) == (f"{mended.number:04}_half",)
@@ -260,12 +263,12 @@ async def test_the_types_rows_travel_in_are_what_the_rows_are(empty_postgres_url
     """The statement names fields, but rows are given by position."""
     expected = {
         "chat_moved": ("id", "before", *MOVED),
-        "chat_created": CREATED,
-        "settings_chosen": (*SETTINGS, "words"),
+        "chat_created_2": CREATED,
+        "settings_chosen_2": (*SETTINGS, "words"),
         "message_put": MESSAGE,
         "queued_put": QUEUED,
         "notice_put": (*NOTICE, "taken_version"),
-        "call_put": CALL,
+        "call_put_2": CALL,
         "output_put": FULL_OUTPUT,
         "step_put": STEP,
         "turn_put": TURN,
@@ -281,3 +284,26 @@ async def test_the_types_rows_travel_in_are_what_the_rows_are(empty_postgres_url
         await connection.close()
     for name, fields in expected.items():
         assert tuple(row[1] for row in rows if row[0] == name) == fields, name
+
+
+async def test_chats_from_before_they_had_an_origin_get_it_from_their_ids(empty_postgres_url: str) -> None:
+    """Also those that a replica of the version before makes after the change."""
+    steps = migrations.known("postgres")
+    before = next(index for index, step in enumerate(steps) if step.name == "origins")
+    first = await DatabaseAddress.of(empty_postgres_url).first_connection()
+    await migrate(first, steps[:before])
+    await first.close()
+    connection = await asyncpg.connect(empty_postgres_url)
+    for chat in OLD_CHATS:
+        await connection.execute(old_chat(*chat))
+    async with replica(empty_postgres_url) as store:
+        stored = await connection.fetch("SELECT origin FROM chats ORDER BY id")
+        late = f"{TOP[:-1]}8"
+        await connection.execute(old_chat(late, TOP, "call_2", None))
+        views = [await store.view(ChatId(chat[0])) for chat in OLD_CHATS]
+        latest = await store.view(ChatId(late))
+    await connection.close()
+    assert all(row[0] is not None for row in stored)
+    assert [view.chat.origin for view in views if view is not None] == ORIGINS
+    assert latest is not None
+    assert latest.chat.origin == FromChat(chat_id=ChatId(TOP), call_id=CallId("call_2"))

@@ -26,6 +26,7 @@ from holdfast.chats.view import View
 from holdfast.core.errors import TryAgain
 from holdfast.core.events import Hint
 from holdfast.core.ids import ChatId, MessageId
+from holdfast.core.origins import FromChat
 from holdfast.store import messages
 from holdfast.store.interface import Applied, Once
 from holdfast.store.postgres.store import PostgresStore
@@ -166,7 +167,7 @@ async def test_hints_follow_the_commit_on_the_replica_that_made_it(postgres_url:
         replica(postgres_url, publish=there.append),
     ):
         parent = await created(first)
-        child = await created(first, parent_id=parent.chat.id, root_id=parent.chat.id)
+        child = await created(first, origin=FromChat(chat_id=parent.chat.id), root_id=parent.chat.id)
         worker = await first.register_worker("w", 60)
         views = {v.chat.id: v for v in await first.acquire(worker, limit=5, agents_limit=5)}
         here.clear()
@@ -206,7 +207,7 @@ async def test_no_deadlock_whatever_is_done_to_families_at_once(postgres_url: st
                     parent = chance.choice(roots)
                     root = await store.view(parent)
                     if root is not None:
-                        child = await created(store, parent_id=parent, root_id=parent)
+                        child = await created(store, origin=FromChat(chat_id=parent), root_id=parent)
                         everyone.append(child.chat.id)
 
         await asyncio.gather(*map(torment, range(32)))
@@ -227,7 +228,7 @@ async def _family(store: PostgresStore, children: int) -> list[ChatId]:
     for number in range(children):
         # A tree, not a star: every second one hangs below another child.
         parent = below[-1] if number % 2 else root
-        below.append((await created(store, parent_id=parent, root_id=root)).chat.id)
+        below.append((await created(store, origin=FromChat(chat_id=parent), root_id=root)).chat.id)
     return below
 
 

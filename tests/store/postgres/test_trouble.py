@@ -4,25 +4,27 @@ nothing is done twice, nobody waits for ever."""
 import asyncio
 import os
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
 from holdfast.chats.commands import Delete, Send, StartCalls
 from holdfast.chats.view import View
-from holdfast.core.errors import InvalidInput, StoreClosed, TryAgain
-from holdfast.core.events import Hint
+from holdfast.core.errors import InvalidInput, Shortage, StoreClosed, TryAgain
 from holdfast.core.ids import CallId
 from holdfast.store import messages
 from holdfast.store.interface import Applied, Once, Replayed
 from holdfast.store.postgres import open_postgres
+from holdfast.store.postgres.connect import DatabaseAddress
 from holdfast.store.postgres.store import PostgresStore
 from tests.postgres import Postgres
 from tests.store.postgres.replicas import applied, created, fence_of, nowhere, owned, replica
-from tests.store.world import answer, call, finished, renewed, text
+from tests.store.world import answer, call, finished, fresh_id, renewed, text
 from tests.tcp_proxy import TcpProxy
 
 # Each needs a database made for it.
@@ -57,6 +59,16 @@ def break_at(proxy: TcpProxy, sign: bytes, *, committed: bool) -> asyncio.Event:
     return broken
 
 
+def _apart_from_renewal(found: View | None, told: View) -> View | None:
+    """What was found, if nobody had renewed the lease since: a worker whose connection breaks does at once,
+    so as not to be taken for dead. It never loses any of its lease."""
+    if found is None or found.chat.lease is None or told.chat.lease is None:
+        return found
+    assert found.chat.lease.expires_at >= told.chat.lease.expires_at
+    lease = replace(found.chat.lease, expires_at=told.chat.lease.expires_at)
+    return replace(found, chat=replace(found.chat, lease=lease))
+
+
 async def texts(store: PostgresStore, view: View) -> list[Any]:
     page = await store.read(messages.page(view.chat.id, limit=100))
     return [getattr(part, "text", None) for message in page for part in message.parts]
@@ -64,7 +76,7 @@ async def texts(store: PostgresStore, view: View) -> list[Any]:
 
 @pytest.mark.parametrize("committed", [True, False])
 async def test_an_owners_commit_that_is_never_answered(proxy: TcpProxy, committed: bool) -> None:
-    hints: list[Hint] = []
+    hints: list[Any] = []
     async with replica(proxy.url, publish=hints.append) as store:
         [view] = await owned(store)
         broken = break_at(proxy, NEEDLE.encode(), committed=committed)
@@ -73,7 +85,7 @@ async def test_an_owners_commit_that_is_never_answered(proxy: TcpProxy, committe
         after = applied(await store.transition(view.chat.id, *commands, fence=fence_of(view), view=view))
         assert broken.is_set()
         assert after.chat.version == view.chat.version + 1
-        assert await store.view(view.chat.id) == after
+        assert _apart_from_renewal(await store.view(view.chat.id), after) == after
         assert (await texts(store, view)).count(NEEDLE) == 1
         # And it goes on from there.
         applied(await store.transition(view.chat.id, finished(call_id), fence=fence_of(after), view=after))
@@ -217,7 +229,7 @@ async def test_a_killed_backend_is_replaced_without_anybody_noticing(postgres_ur
             sent = Send(parts=text(f"m{number}"), busy="queue", created_by=view.chat.owner_id)
             if number < 15:
                 view = applied(await store.transition(view.chat.id, sent))
-            assert await store.view(view.chat.id) == view
+            assert _apart_from_renewal(await store.view(view.chat.id), view) == view
         await killer.close()
         assert len(view.queue) == 15
 
@@ -338,3 +350,54 @@ async def _present(store: PostgresStore, view: View) -> View:
         else:
             assert found is not None
             return found
+
+
+async def test_who_falls_silent_in_a_transaction_does_not_delay_who_takes_over(postgres_url: str) -> None:
+    """No longer than the shortest lease."""
+    address = DatabaseAddress.of(postgres_url)
+    async with TcpProxy(postgres_url) as line:
+        silent, other = (
+            await DatabaseAddress.of(line.url).connect("writing"),
+            await address.connect("writing"),
+        )
+        try:
+            await other.execute(
+                "INSERT INTO workers (id, name, started_at, expires_at) VALUES ($1, '', 0, 0)", fresh_id()
+            )
+            await silent.execute("BEGIN")
+            await silent.execute("SELECT 1 FROM workers FOR UPDATE")
+            line.mode = "black_hole"
+            # Waits for the lock no longer than the settings of every connection let it.
+            assert await other.fetch("SELECT 1 FROM workers FOR UPDATE") != []
+        finally:
+            silent.terminate()
+            other.terminate()
+
+
+async def test_a_renewal_does_not_wait_for_a_session_that_the_database_takes_for_alive(
+    postgres_url: str,
+) -> None:
+    """The connection is dead and only one side knows it: the old session still has the worker's lock."""
+    async with replica(postgres_url) as old, replica(postgres_url) as new:
+        worker = await old.register_worker("half open", 15)
+        assert await renewed(new, worker, 15)
+        assert await renewed(new, worker, 15)
+
+
+async def test_renewals_begin_when_there_is_a_thread_for_them(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name == "holdfast-renewal":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    async with replica(postgres_url) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", refused)
+            with pytest.raises(Shortage):
+                await store.register_worker("short of threads", 15)
+        worker = await store.register_worker("short of threads", 15)
+        assert await renewed(store, worker, 15)

@@ -21,7 +21,6 @@ from holdfast.core.errors import (
     MigrationFailed,
     StoreClosed,
 )
-from holdfast.core.events import Hint
 from holdfast.core.ids import ChatId
 from holdfast.store import chats
 from holdfast.store.open import open_store, sqlite_file
@@ -34,7 +33,7 @@ def opened(file: Path) -> SqliteStore:
     return open_sqlite(file, publish=_nowhere)
 
 
-def _nowhere(_: Hint) -> None:
+def _nowhere(_: object) -> None:
     pass
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from holdfast.chats.view import View
 from holdfast.core.errors import DirectoryUnusable, StoreFull
-from holdfast.core.events import Hint
 from holdfast.store.sqlite.open import open_sqlite
 from holdfast.store.sqlite.store import SqliteStore
 from tests.disks import fill, free, small_disk
@@ -26,8 +25,8 @@ def disk(tmp_path: Path) -> Generator[Path]:
         yield mounted
 
 
-def opened(disk: Path, hints: list[Hint] | None = None, **more: Any) -> SqliteStore:
-    publish = list[Hint]().append if hints is None else hints.append
+def opened(disk: Path, hints: list[Any] | None = None, **more: Any) -> SqliteStore:
+    publish = list[Any]().append if hints is None else hints.append
     return open_sqlite(disk / "holdfast.db", publish=publish, **more)
 
 
@@ -60,7 +59,7 @@ async def test_a_start_without_room(disk: Path, left: int) -> None:
 
 
 async def test_writing_until_it_is_full_and_on(disk: Path) -> None:
-    hints: list[Hint] = []
+    hints: list[Any] = []
     store = opened(disk, hints)
     made = [await create(store)]
     fill(disk, leave=400_000)

@@ -11,11 +11,12 @@ import pytest
 
 from holdfast.core.clock import SystemClock
 from holdfast.core.errors import DatabaseTooNew, MigrationFailed
-from holdfast.core.events import Hint
 from holdfast.store import migrations
+from holdfast.store.chat_rows import EXECUTION, EXECUTION_FROM, execution_of
 from holdfast.store.migrations import Recorded, known, migration, pending
 from holdfast.store.sqlite.connection import Connection
 from holdfast.store.sqlite.open import migrate, open_sqlite
+from tests.store.old_chats import OLD_CHATS, ORIGINS, old_chat
 from tests.store.sqlite.test_trouble import create
 
 ROOT = Path(__file__).parents[3]
@@ -27,7 +28,7 @@ BAD = migration(
 )
 
 
-def _nowhere(_: Hint) -> None:
+def _nowhere(_: object) -> None:
     pass
 
 
@@ -148,3 +149,41 @@ async def test_an_upgrade_that_is_killed_halfway(tmp_path: Path) -> None:
     mended = migration(LAST + 1, "half", "CREATE TABLE half (n INTEGER)")
     assert migrate(connection, file, (*known("sqlite"), mended), 0) == (f"{LAST + 1:04}_half",)
     connection.close()
+
+
+def test_calls_from_before_they_had_traits_get_those_of_their_tools(tmp_path: Path) -> None:
+    file = tmp_path / "holdfast.db"
+    connection = connection_to(file)
+    steps = known("sqlite")
+    before = next(index for index, step in enumerate(steps) if step.name == "call_traits")
+    migrate(connection, file, steps[:before], 0)
+    connection.run("PRAGMA foreign_keys = OFF")
+    for name in ("wait_agents", "write_file", "execute", "their_own"):
+        connection.run(
+            "INSERT INTO calls (chat_id, call_id, message_id, turn, position, name, effect, on_uncertain, "
+            "state, run, truncated, abandoned, revision, output) "
+            f"VALUES ('c', '{name}', 'm', 1, 0, '{name}', 'read', 'tell', 'answered', 1, 0, 0, 1, 'null')"
+        )
+    migrate(connection, file, steps, 0)
+    kept = connection.rows("SELECT name, reach, traits FROM calls ORDER BY name")
+    connection.close()
+    assert kept == [
+        ("execute", "command", ""),
+        ("their_own", "none", ""),
+        ("wait_agents", "none", "waits_for_children hands_over_ends"),
+        ("write_file", "workspace", "writes"),
+    ]
+
+
+def test_chats_from_before_they_had_an_origin_get_it_from_their_ids(tmp_path: Path) -> None:
+    file = tmp_path / "holdfast.db"
+    connection = connection_to(file)
+    steps = known("sqlite")
+    before = next(index for index, step in enumerate(steps) if step.name == "origins")
+    migrate(connection, file, steps[:before], 0)
+    for chat in OLD_CHATS:
+        connection.run(old_chat(*chat))
+    migrate(connection, file, steps, 0)
+    kept = connection.rows(f"SELECT {EXECUTION} FROM {EXECUTION_FROM} ORDER BY c.id")
+    connection.close()
+    assert [execution_of(row).origin for row in kept] == ORIGINS

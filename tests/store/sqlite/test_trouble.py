@@ -16,7 +16,6 @@ from holdfast.chats.commands import Create, Notify
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
 from holdfast.core.errors import InvalidInput, StoreFull, TryAgain
-from holdfast.core.events import Hint
 from holdfast.core.ids import ChatId
 from holdfast.store.interface import Applied
 from holdfast.store.sqlite import writer
@@ -33,7 +32,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     await opened.close()
 
 
-def _nowhere(_: Hint) -> None:
+def _nowhere(_: object) -> None:
     pass
 
 
@@ -119,13 +118,13 @@ async def test_a_full_disk(store: SqliteStore) -> None:
 
 async def pages(store: SqliteStore) -> int:
     return await store._writer.do(  # pyright: ignore[reportPrivateUsage]
-        lambda connection: writer.Done(connection.pragma("page_count"))
+        lambda connection: writer.JobResult(connection.pragma("page_count"))
     )
 
 
 async def set_limit(store: SqliteStore, count: int) -> None:
     await store._writer.do(  # pyright: ignore[reportPrivateUsage]
-        lambda connection: writer.Done(connection.pragma("max_page_count", count))
+        lambda connection: writer.JobResult(connection.pragma("max_page_count", count))
     )
 
 

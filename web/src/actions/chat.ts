@@ -46,7 +46,7 @@ export const chatActions: readonly Action[] = [
     id: "chat.interrupt",
     title: t.interrupt,
     icon: CircleStop,
-    keys: ["mod+."],
+    keys: ["mod+.", "escape"],
     when: chat => isWorking(chat) || chat.status === "requires_action",
     run: async chat => know(await call("POST /chats/{chat_id}/interrupt", path(chat))),
   }),

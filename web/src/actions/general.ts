@@ -21,6 +21,7 @@ import { SECTIONS } from "@/settings/sections";
 import { texts } from "@/texts";
 import { prefer, type Theme, usePreferences } from "@/ui/preferences";
 import { draw, show, useView } from "@/ui/view";
+import { importChat } from "./importing";
 import type { Action } from "./registry";
 
 const t = texts.actions;
@@ -55,6 +56,7 @@ export const general: readonly Action[] = [
       focusSoon("composer");
     },
   },
+  importChat,
   {
     id: "chats.search",
     title: t.search,
@@ -138,7 +140,7 @@ export const general: readonly Action[] = [
     section: "settings",
     icon: BookOpen,
     run: () => {
-      window.open("/docs", "_blank", "noopener");
+      window.open("/docs/api", "_blank", "noopener");
     },
   },
   {
@@ -146,13 +148,15 @@ export const general: readonly Action[] = [
     title: t.signOut,
     section: "settings",
     icon: LogOut,
-    run: async () => {
-      await call("DELETE /session");
-      forgetAll();
-      tellSignedOut();
-    },
+    run: signOut,
   },
 ];
+
+export async function signOut(): Promise<void> {
+  await call("DELETE /session");
+  forgetAll();
+  tellSignedOut();
+}
 
 /** The element may only be there after the next drawing. */
 export function focusSoon(id: string): void {

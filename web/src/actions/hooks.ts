@@ -12,7 +12,13 @@ export function useActionContext(): Context {
   const navigate = useNavigate();
   const chat = useOpenChat(open => open.chat);
   const admin = useSession().data?.scopes.includes("admin") ?? false;
-  const go = useCallback((to: string) => void navigate({ to }), [navigate]);
+  const go = useCallback(
+    (to: string) => {
+      const [path = "/", hash] = to.split("#");
+      void navigate({ to: path, ...(hash !== undefined && { hash }) });
+    },
+    [navigate],
+  );
   return { chat, admin, navigate: go };
 }
 

@@ -29,7 +29,7 @@ it("turns a problem into an error with its code and text", async () => {
 it("names the fields that are wrong", () => {
   const errors = [{ field: "name", message: "too long" }];
   expect(textOf(new Problem({ status: 422, code: "invalid_input", detail: "wrong", errors }))).toBe(
-    "name: too long",
+    "Name: too long.",
   );
 });
 

@@ -52,6 +52,12 @@ export async function call<R extends Route>(route: R, ...[given]: Arguments<R>):
   return (await response.json()) as Answer<R>;
 }
 
+/** A file is JSON already. */
+function written(body: unknown): BodyInit | undefined {
+  if (body === undefined || body instanceof Blob) return body;
+  return JSON.stringify(body);
+}
+
 /** The response itself, for what is not JSON. */
 export async function request(route: Route, given: Sent = {}): Promise<Response> {
   const [method, template] = route.split(" ") as [string, string];
@@ -61,7 +67,7 @@ export async function request(route: Route, given: Sent = {}): Promise<Response>
   const response = await reach(urlOf(template, given.path, given.query), {
     method,
     headers,
-    body: given.body === undefined ? undefined : JSON.stringify(given.body),
+    body: written(given.body),
     signal: given.signal,
   });
   if (response.ok) return response;

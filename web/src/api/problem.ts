@@ -26,9 +26,21 @@ export class Problem extends Error {
 /** The text to show for anything that was thrown. */
 export function textOf(error: unknown): string {
   if (error instanceof Problem && error.errors.length > 0) {
-    return error.errors.map(one => `${one.field}: ${one.message}`).join("; ");
+    return error.errors.map(one => sentence(`${one.field}: ${one.message}`)).join(" ");
   }
   return error instanceof Error ? error.message : String(error);
+}
+
+/** What is wrong with each field of a form, in sentences. */
+export function fieldProblems(error: unknown): ReadonlyMap<string, string> {
+  if (!(error instanceof Problem)) return new Map();
+  return new Map(error.errors.map(one => [one.field, sentence(one.message)]));
+}
+
+/** With a capital letter and an end. */
+export function sentence(text: string): string {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }
 
 export async function problemOf(response: Response): Promise<Problem> {

@@ -11,7 +11,13 @@ export const sessionQuery = queryOptions({
 
 export const modelsQuery = queryOptions({
   queryKey: ["models"],
-  queryFn: async ({ signal }) => (await call("GET /models", { signal })).items,
+  queryFn: async ({ signal }) => (await call("GET /models", { query: { limit: 200 }, signal })).items,
+});
+
+export const toolsQuery = queryOptions({
+  queryKey: ["tools"],
+  queryFn: async ({ signal }) => (await call("GET /tools", { query: { limit: 200 }, signal })).items,
+  staleTime: 5 * 60_000,
 });
 
 export const settingsQuery = queryOptions({

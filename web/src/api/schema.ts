@@ -16,9 +16,10 @@ export interface ActionCall {
 
 export interface Approval {
   by: "person" | "rule";
+  decision: "approve" | "deny" | "retry" | "done" | "skip" | null;
   user_id: string | null;
   rule: string | null;
-  scope: "once" | "chat";
+  scope: "once" | "chat" | "always";
   note: string | null;
   at: string;
 }
@@ -86,6 +87,9 @@ export interface CallShown {
   finished_at: string | null;
 }
 
+export interface CaughtUp {
+}
+
 export interface ChangeAgent {
   name?: string;
   description?: string;
@@ -105,6 +109,7 @@ export interface ChangeChat {
   effort?: string | null;
   budget?: BudgetIn | null;
   tools?: string[] | Record<string, "auto" | "ask" | "allow" | "deny"> | null;
+  max_steps?: number | null;
 }
 
 export interface ChangeQueued {
@@ -134,6 +139,7 @@ export interface Chat {
   parent_call_id: string | null;
   root_id: string;
   run_id: string | null;
+  origin: FromPerson | FromChat | FromRun | FromFork;
   workspace_id: string | null;
   labels: string[];
   pinned: boolean;
@@ -147,11 +153,15 @@ export interface Chat {
   usage: Usage;
   created_at: string;
   updated_at: string;
+  last_turn: LastTurn | null;
+  children: number;
+  max_steps: number | null;
 }
 
-export interface ChatPage {
-  items: Chat[];
-  next_cursor: string | null;
+export interface ChatExport {
+  holdfast_export: 1;
+  chat: Record<string, unknown>;
+  messages: Record<string, unknown>[];
 }
 
 export interface ChatUsage {
@@ -159,10 +169,18 @@ export interface ChatUsage {
   turns: TurnUsage[];
 }
 
+export interface ChooseDefault {
+  name: string | null;
+}
+
 export interface ClientToolIn {
   name: string;
   description: string;
   input_schema: Record<string, unknown>;
+}
+
+export interface Closing {
+  reason: "access" | "closing" | "deleted" | "failed" | "over" | "slow";
 }
 
 export interface Collision {
@@ -193,6 +211,7 @@ export interface CreateChat {
   labels?: unknown[];
   budget?: BudgetIn | null;
   tools?: string[] | Record<string, "auto" | "ask" | "allow" | "deny"> | null;
+  max_steps?: number | null;
 }
 
 export interface CreateToken {
@@ -213,9 +232,16 @@ export interface CreateWorkspace {
 
 export interface Decision {
   decision: "approve" | "deny" | "retry" | "done" | "skip";
-  scope?: "once" | "chat";
+  scope?: "once" | "chat" | "always";
   note?: string | null;
   output?: unknown;
+}
+
+export interface DirectoryShown {
+  path: string;
+  workspace: WorkspaceShown | null;
+  allowed: boolean;
+  reason: string | null;
 }
 
 export interface EditMessage {
@@ -251,18 +277,54 @@ export interface FileIn {
   type: "file";
 }
 
-export interface FileShownPage {
-  items: workspaces_FileShown[];
-  next_cursor: string | null;
+export interface FileShown {
+  id: string;
+  name: string;
+  media_type: string;
+  size: number;
+  created_at: string;
 }
 
 export interface FileUpload {
   file: string;
 }
 
+export interface FileView {
+  path: string;
+  text: string;
+  size: number;
+  truncated: boolean;
+  binary: boolean;
+}
+
 export interface ForkChat {
   message_id?: string | null;
   title?: string | null;
+}
+
+export interface Found {
+  message_id: string;
+  line: string;
+}
+
+export interface FromChat {
+  chat_id: string;
+  call_id: string | null;
+  kind: "chat";
+}
+
+export interface FromFork {
+  chat_id: string;
+  kind: "fork";
+}
+
+export interface FromPerson {
+  kind: "person";
+}
+
+export interface FromRun {
+  run_id: string;
+  kind: "run";
 }
 
 export interface Grant {
@@ -274,6 +336,7 @@ export interface Grant {
   reason: string;
   granted_by: string;
   granted_at: string;
+  scope: "once" | "chat" | "always";
 }
 
 export interface GrantPage {
@@ -285,11 +348,58 @@ export interface Health {
   status: "ok" | "stopping" | "unavailable";
 }
 
+export interface HistoryReset {
+}
+
+export interface LastTurn {
+  outcome: "finished" | "interrupted" | "failed";
+  finished_at: string;
+}
+
 export interface LineShown {
   number: number;
   kind: "log" | "warning";
   text: string;
   at: string;
+}
+
+export interface ListedChat {
+  id: string;
+  title: string;
+  summary: string;
+  status: "idle" | "running" | "interrupting" | "requires_action" | "error";
+  waiting: "capacity" | "held" | "children" | null;
+  archived: boolean;
+  model: string | null;
+  effort: string | null;
+  owner_id: string;
+  parent_id: string | null;
+  parent_call_id: string | null;
+  root_id: string;
+  run_id: string | null;
+  origin: FromPerson | FromChat | FromRun | FromFork;
+  workspace_id: string | null;
+  labels: string[];
+  pinned: boolean;
+  version: number;
+  history_version: number;
+  queue_length: number;
+  last_error: Failure | null;
+  retry: Retry | null;
+  action: Action | null;
+  budget: Budget | null;
+  usage: Usage;
+  created_at: string;
+  updated_at: string;
+  last_turn: LastTurn | null;
+  children: number;
+  max_steps: number | null;
+  found: Found | null;
+}
+
+export interface ListedChatPage {
+  items: ListedChat[];
+  next_cursor: string | null;
 }
 
 export interface Me {
@@ -340,14 +450,20 @@ export interface ModelConfigShown {
   efforts: string[];
   inputs: ("text" | "image" | "pdf")[];
   compaction_threshold: number | null;
+  tools: boolean;
   provider_options?: Record<string, unknown>;
   enabled: boolean;
-  origin: "configuration" | "database";
+  origin: "file" | "environment" | "database" | "built_in";
 }
 
 export interface ModelConfigShownPage {
   items: ModelConfigShown[];
   next_cursor: string | null;
+}
+
+export interface ModelPrice {
+  input_usd_micros: number;
+  output_usd_micros: number;
 }
 
 export interface ModelShown {
@@ -357,6 +473,8 @@ export interface ModelShown {
   context_limit: number | null;
   inputs: string[];
   efforts: string[];
+  tools: boolean;
+  price: ModelPrice | null;
   default: boolean;
 }
 
@@ -377,6 +495,9 @@ export interface NamedAgent {
   published: boolean;
   created_at: string;
   updated_at: string;
+  workspace_id: string | null;
+  path: string | null;
+  digest: string | null;
 }
 
 export interface NamedAgentPage {
@@ -389,6 +510,23 @@ export interface Notice {
   text: string;
   data?: unknown;
   type: "notice";
+}
+
+export interface OfferedModel {
+  model: string;
+  title: string | null;
+  context_limit: number | null;
+  max_output: number | null;
+  inputs: ("text" | "image" | "pdf")[];
+  efforts: string[];
+  tools: boolean | null;
+  price: ModelPrice | null;
+  configured_as: string[];
+}
+
+export interface OfferedModelPage {
+  items: OfferedModel[];
+  next_cursor: string | null;
 }
 
 export interface PartData {
@@ -404,6 +542,9 @@ export interface PlannedPhase {
   title: string;
   detail: string | null;
   model: string | null;
+}
+
+export interface PreviewReset {
 }
 
 export interface ProblemBody {
@@ -423,7 +564,7 @@ export interface ProviderShown {
   api: string;
   has_key: boolean;
   enabled: boolean;
-  origin: "configuration" | "database";
+  origin: "file" | "environment" | "database" | "built_in";
 }
 
 export interface ProviderShownPage {
@@ -444,6 +585,7 @@ export interface PutModel {
   efforts?: string[];
   inputs?: ("text" | "image" | "pdf")[];
   compaction_threshold?: number | null;
+  tools?: boolean;
   provider_options?: Record<string, unknown>;
   enabled?: boolean;
 }
@@ -489,6 +631,10 @@ export interface Reloaded {
   needs_restart: string[];
 }
 
+export interface RemovedData {
+  id: string;
+}
+
 export interface Replaces {
   history_version: number;
   attempt: number;
@@ -520,6 +666,7 @@ export interface RunData {
   error: RunError | null;
   budget: Budget;
   resumed_from: string | null;
+  reuse: string | null;
   workspace_id: string | null;
   model: string | null;
   created_at: string;
@@ -542,6 +689,7 @@ export interface RunListed {
   error: RunError | null;
   budget: Budget;
   resumed_from: string | null;
+  reuse: string | null;
   workspace_id: string | null;
   model: string | null;
   created_at: string;
@@ -569,6 +717,7 @@ export interface RunShown {
   error: RunError | null;
   budget: Budget;
   resumed_from: string | null;
+  reuse: string | null;
   workspace_id: string | null;
   model: string | null;
   created_at: string;
@@ -576,6 +725,7 @@ export interface RunShown {
   finished_at: string | null;
   args: unknown;
   result: unknown;
+  script: string;
   phases: RunPhase[];
   calls: CallShown[];
   log: LineShown[];
@@ -598,6 +748,8 @@ export interface SettingsShown {
   user: Record<string, unknown>;
   server: Record<string, unknown>;
   demo: boolean;
+  file_max_bytes: number;
+  workspace_roots: string[];
 }
 
 export interface SignInWith {
@@ -635,6 +787,7 @@ export interface Span {
   started_at: string | null;
   finished_at: string | null;
   duration_ms: number | null;
+  estimated: boolean;
   usage: Usage | null;
   cache?: unknown;
   outcome: string | null;
@@ -659,6 +812,7 @@ export interface StartRun {
   workspace_id?: string | null;
   resume_from?: string | null;
   fresh?: boolean;
+  reuse?: boolean;
 }
 
 export interface StatusData {
@@ -688,12 +842,13 @@ export interface Token {
   id: string;
   user_id: string;
   name: string;
-  kind: "api" | "one_time" | "session";
+  kind: "api" | "one_time" | "session" | "local";
   scopes: ("chats:read" | "chats:write" | "admin")[];
   created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
   last_used_at: string | null;
+  address: string | null;
 }
 
 export interface TokenCreated {
@@ -701,8 +856,22 @@ export interface TokenCreated {
   secret: string;
 }
 
-export interface TokenPage {
-  items: Token[];
+export interface TokenShown {
+  id: string;
+  user_id: string;
+  name: string;
+  kind: "api" | "one_time" | "session" | "local";
+  scopes: ("chats:read" | "chats:write" | "admin")[];
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  address: string | null;
+  current: boolean;
+}
+
+export interface TokenShownPage {
+  items: TokenShown[];
   next_cursor: string | null;
 }
 
@@ -754,6 +923,11 @@ export interface Trial {
   message: string;
 }
 
+export interface TrustAgent {
+  path: string;
+  digest: string;
+}
+
 export interface TurnUsage {
   turn: number;
   usage: Usage;
@@ -803,6 +977,22 @@ export interface UserPage {
   next_cursor: string | null;
 }
 
+export interface UserRule {
+  id: string;
+  user_id: string;
+  tool: string;
+  workspace_id: string | null;
+  host: string | null;
+  path: string | null;
+  allowed: boolean;
+  created_at: string;
+}
+
+export interface UserRulePage {
+  items: UserRule[];
+  next_cursor: string | null;
+}
+
 export interface WorkflowListed {
   name: string;
   description: string | null;
@@ -843,10 +1033,46 @@ export interface WorkflowShown {
   script: string | null;
 }
 
+export interface WorkspaceAgent {
+  path: string;
+  digest: string;
+  name: string;
+  description: string;
+  instructions: string;
+  model: string | null;
+  tools: string[] | null;
+  trusted: boolean;
+  agent_id: string | null;
+  error: string | null;
+  hidden_by: string | null;
+}
+
+export interface WorkspaceAgentPage {
+  items: WorkspaceAgent[];
+  next_cursor: string | null;
+}
+
+export interface WorkspaceDetails {
+  id: string;
+  name: string;
+  path: string;
+  kind: "directory" | "worktree";
+  branch: string | null;
+}
+
 export interface WorkspaceDiff {
   diff: string;
   truncated: boolean;
   git: boolean;
+}
+
+export interface WorkspaceFile {
+  path: string;
+}
+
+export interface WorkspaceFilePage {
+  items: WorkspaceFile[];
+  next_cursor: string | null;
 }
 
 export interface WorkspaceShown {
@@ -861,20 +1087,42 @@ export interface WorkspaceShownPage {
   next_cursor: string | null;
 }
 
-export interface files_FileShown {
-  id: string;
-  name: string;
-  media_type: string;
-  size: number;
-  created_at: string;
-}
+export type ChatFeedEvent =
+  | { event: "chat"; data: Chat }
+  | { event: "message"; data: MessageData }
+  | { event: "part"; data: PartData }
+  | { event: "queue"; data: QueueData }
+  | { event: "status"; data: StatusData }
+  | { event: "retry"; data: Retry }
+  | { event: "failed"; data: Failure }
+  | { event: "action_required"; data: Action }
+  | { event: "preview_reset"; data: PreviewReset }
+  | { event: "history_reset"; data: HistoryReset }
+  | { event: "span"; data: Span }
+  | { event: "usage"; data: Usage }
+  | { event: "collision"; data: Collision }
+  | { event: "caught_up"; data: CaughtUp }
+  | { event: "closing"; data: Closing };
 
-export interface workspaces_FileShown {
-  path: string;
-}
+export type ListFeedEvent =
+  | { event: "created"; data: Chat }
+  | { event: "changed"; data: Chat }
+  | { event: "removed"; data: RemovedData }
+  | { event: "needs_you"; data: Chat }
+  | { event: "caught_up"; data: CaughtUp }
+  | { event: "closing"; data: Closing };
+
+export type RunFeedEvent =
+  | { event: "run"; data: RunData }
+  | { event: "phase"; data: RunPhase }
+  | { event: "log"; data: LineShown }
+  | { event: "call"; data: CallShown }
+  | { event: "budget"; data: Budget }
+  | { event: "caught_up"; data: CaughtUp }
+  | { event: "closing"; data: Closing };
 
 export interface Routes {
-  "GET /chats": { query: { limit?: number; cursor?: string | null; archived?: boolean | null; parent_id?: string | null; run_id?: string | null; label?: string | null; status?: "idle" | "running" | "interrupting" | "requires_action" | "error" | null; pinned?: boolean | null; q?: string | null }; answer: ChatPage };
+  "GET /chats": { query: { limit?: number; cursor?: string | null; archived?: boolean | null; parent_id?: string | null; run_id?: string | null; label?: string | null; status?: "idle" | "running" | "interrupting" | "requires_action" | "error" | null; pinned?: boolean | null; q?: string | null }; answer: ListedChatPage };
   "POST /chats": { body: CreateChat; answer: Chat };
   "GET /chats/{chat_id}": { answer: Chat };
   "PATCH /chats/{chat_id}": { body: ChangeChat; answer: Chat };
@@ -884,6 +1132,7 @@ export interface Routes {
   "POST /chats/{chat_id}/compact": { answer: Chat };
   "POST /chats/{chat_id}/retry": { answer: Chat };
   "POST /chats/{chat_id}/reconcile": { answer: Chat };
+  "GET /chats/{chat_id}/file": { query: { path?: string }; answer: FileView };
   "GET /chats/{chat_id}/messages": { query: { limit?: number; cursor?: string | null; after?: string | null; before?: string | null; removed?: boolean; visibility?: "both" | "all" }; answer: MessagePage };
   "POST /chats/{chat_id}/messages": { body: SendMessage; answer: Sent };
   "GET /chats/{chat_id}/messages/{message_id}": { answer: Message };
@@ -897,6 +1146,8 @@ export interface Routes {
   "GET /chats/{chat_id}/calls/{call_id}": { answer: CallOutput };
   "GET /chats/{chat_id}/approvals": { query: { limit?: number; cursor?: string | null }; answer: ApprovalRulePage };
   "DELETE /chats/{chat_id}/approvals/{rule_id}": { answer: undefined };
+  "GET /approvals": { query: { limit?: number; cursor?: string | null }; answer: UserRulePage };
+  "DELETE /approvals/{rule_id}": { answer: undefined };
   "GET /chats/{chat_id}/feed": { query: { cursor?: string | null; tail?: number | null }; answer: undefined };
   "GET /feed": { query: { cursor?: string | null }; answer: undefined };
   "GET /workflow-runs/{run_id}/feed": { query: { cursor?: string | null }; answer: undefined };
@@ -905,16 +1156,21 @@ export interface Routes {
   "GET /chats/{chat_id}/usage": { answer: ChatUsage };
   "GET /usage": { query: { by?: "day" | "model" | "chat" | "category"; days?: number }; answer: UsageReport };
   "GET /chats/{chat_id}/export": { query: { format?: "json" | "markdown" | "html" }; answer: unknown };
+  "POST /chats/import": { body: ChatExport; answer: Chat };
   "GET /models": { query: { limit?: number; cursor?: string | null }; answer: ModelShownPage };
+  "PUT /models/default": { body: ChooseDefault; answer: undefined };
   "GET /tools": { query: { limit?: number; cursor?: string | null }; answer: ToolShownPage };
   "GET /workspaces": { query: { limit?: number; cursor?: string | null }; answer: WorkspaceShownPage };
   "POST /workspaces": { body: CreateWorkspace; answer: WorkspaceShown };
-  "GET /workspaces/{workspace_id}": { answer: WorkspaceShown };
+  "GET /workspaces/at": { query: { path?: string }; answer: DirectoryShown };
+  "GET /workspaces/{workspace_id}": { answer: WorkspaceDetails };
   "DELETE /workspaces/{workspace_id}": { answer: undefined };
-  "GET /workspaces/{workspace_id}/files": { query: { q?: string; limit?: number }; answer: FileShownPage };
+  "GET /workspaces/{workspace_id}/files": { query: { q?: string; limit?: number }; answer: WorkspaceFilePage };
   "GET /workspaces/{workspace_id}/diff": { answer: WorkspaceDiff };
+  "GET /workspaces/{workspace_id}/agents": { answer: WorkspaceAgentPage };
+  "POST /workspaces/{workspace_id}/agents/trust": { body: TrustAgent; answer: WorkspaceAgent };
   "GET /skills": { query: { workspace_id?: string | null; limit?: number; cursor?: string | null }; answer: SkillPage };
-  "POST /files": { answer: files_FileShown };
+  "POST /files": { answer: FileShown };
   "GET /files/{file_id}": { answer: undefined };
   "GET /files/{file_id}/thumbnail": { answer: undefined };
   "GET /grants": { query: { limit?: number; cursor?: string | null }; answer: GrantPage };
@@ -933,6 +1189,7 @@ export interface Routes {
   "GET /providers": { query: { limit?: number; cursor?: string | null }; answer: ProviderShownPage };
   "PUT /providers/{name}": { body: PutProvider; answer: ProviderShown };
   "DELETE /providers/{name}": { answer: undefined };
+  "GET /providers/{name}/models": { query: { limit?: number; cursor?: string | null }; answer: OfferedModelPage };
   "GET /model-configs": { query: { limit?: number; cursor?: string | null }; answer: ModelConfigShownPage };
   "PUT /model-configs/{name}": { body: PutModel; answer: ModelConfigShown };
   "DELETE /model-configs/{name}": { answer: undefined };
@@ -945,7 +1202,7 @@ export interface Routes {
   "GET /users/{user_id}": { answer: User };
   "PATCH /users/{user_id}": { body: ChangeUser; answer: User };
   "POST /users/{user_id}/sign-in": { answer: UserCreated };
-  "GET /tokens": { query: { limit?: number; cursor?: string | null }; answer: TokenPage };
+  "GET /tokens": { query: { limit?: number; cursor?: string | null }; answer: TokenShownPage };
   "POST /tokens": { body: CreateToken; answer: TokenCreated };
   "DELETE /tokens/{token_id}": { answer: undefined };
   "GET /audit": { query: { limit?: number; cursor?: string | null }; answer: AuditEntryPage };

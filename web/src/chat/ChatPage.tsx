@@ -7,6 +7,7 @@ import { Composer } from "@/composer/Composer";
 import { ChatFeedProvider, useChat } from "@/feed/hooks";
 import { NotFound } from "@/shell/NotFound";
 import { Panels } from "@/shell/Panels";
+import { visible } from "@/text/visible";
 import { texts } from "@/texts";
 import { Transcript } from "@/transcript/Transcript";
 import { Boundary } from "@/ui/Boundary";
@@ -54,7 +55,7 @@ function useTellOutside(): void {
     know(chat);
     dismissAbout(chat.root_id);
     if (document.visibilityState === "visible") markSeen(chat);
-    document.title = `${chat.title || texts.chats.untitled} · ${texts.name}`;
+    document.title = `${visible(chat.title) || texts.chats.untitled} · ${texts.name}`;
   }, [chat]);
   useEffect(
     () => () => {

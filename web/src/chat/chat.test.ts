@@ -38,7 +38,7 @@ describe("the status", () => {
   it("says something for every state but rest", () => {
     expect(said(chatWith())[0]).toBeNull();
     expect(said(chatWith({ status: "running", waiting: "capacity" }))).toEqual([
-      "Waiting for a free place",
+      "Waiting for a free slot",
       "working",
     ]);
     expect(said(chatWith({ status: "running", waiting: "children" }))[0]).toBe("Waiting for sub-agents");
@@ -50,6 +50,6 @@ describe("the status", () => {
   it("is what a notification says", () => {
     expect(textOf(chatWith({ status: "requires_action" }))).toBe("Needs you: A chat");
     expect(textOf(chatWith({ status: "idle", action: CHILD_ASKS }))).toBe("Needs you: A chat");
-    expect(textOf(chatWith({ status: "idle", title: "" }))).toBe("Done: New chat");
+    expect(textOf(chatWith({ status: "idle", title: "" }))).toBe("Done: Untitled");
   });
 });

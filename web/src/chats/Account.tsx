@@ -29,7 +29,7 @@ export function Account() {
         <button
           type="button"
           aria-label={texts.shell.account(name)}
-          className="flex h-8 min-w-0 flex-1 items-center gap-2 rounded-md px-2 text-soft text-sm hover:bg-hover hover:text-text"
+          className="flex h-8 max-sm:h-10 min-w-0 flex-1 items-center gap-2 rounded-md px-2 text-soft text-sm hover:bg-hover hover:text-text"
         >
           <CircleUser aria-hidden className="size-4 shrink-0" />
           <span className="truncate">{name}</span>

@@ -3,12 +3,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import clsx from "clsx";
-import { Bot, ChevronRight, CircleAlert, Ellipsis, Pin } from "lucide-react";
-import { memo, useState } from "react";
+import { Bot, ChevronRight, CircleAlert, Ellipsis, LoaderCircle, Pin } from "lucide-react";
+import { memo, useRef, useState } from "react";
 import { childrenQuery } from "@/api/queries";
 import type { Chat } from "@/api/schema";
 import { useOpenChat } from "@/chat/open";
 import { isWorking } from "@/feed/state";
+import { visible } from "@/text/visible";
 import { texts } from "@/texts";
 import { age } from "@/ui/format";
 import { draw } from "@/ui/view";
@@ -26,13 +27,17 @@ export const ChatRow = memo(function ChatRow({
   now: Date;
   depth?: number;
 }) {
+  const link = useRef<HTMLAnchorElement>(null);
+  const menu = useRef<HTMLButtonElement>(null);
   const shown = useParams({ strict: false }).chatId;
   const family = useOpenChat(open => open.chat?.root_id ?? null);
-  const [folded, setFolded] = useState(false);
+  const [unfolded, setUnfolded] = useState<boolean | null>(null);
   // Sub-agents are looked for where they matter: below the chat that is shown, and where something happens.
   const childAsks = chat.action?.calls.some(call => call.chat_id !== chat.id) ?? false;
-  const ask = depth < 5 && (family === chat.root_id || isWorking(chat) || childAsks);
-  const children = useQuery({ ...childrenQuery(chat.id), enabled: ask }).data ?? [];
+  const near = depth < 5 && (family === chat.root_id || isWorking(chat) || childAsks);
+  const folded = !(unfolded ?? near);
+  const parent = chat.children > 0;
+  const children = useQuery({ ...childrenQuery(chat.id), enabled: near || (parent && !folded) }).data ?? [];
   return (
     <li>
       <div
@@ -42,13 +47,14 @@ export const ChatRow = memo(function ChatRow({
         )}
         style={{ paddingLeft: depth * 14 }}
       >
-        {children.length > 0 ? (
+        {parent || children.length > 0 ? (
           <button
             type="button"
+            tabIndex={-1}
             aria-expanded={!folded}
-            aria-label={folded ? t.expand : t.collapse}
-            onClick={() => setFolded(!folded)}
-            className="flex size-6 shrink-0 items-center justify-center rounded text-faint hover:text-text"
+            aria-label={(folded ? t.expand : t.collapse)(chat.title)}
+            onClick={() => setUnfolded(folded)}
+            className="flex size-6 shrink-0 items-center justify-center rounded text-faint hover:text-text max-sm:size-10"
           >
             <ChevronRight
               aria-hidden
@@ -61,11 +67,18 @@ export const ChatRow = memo(function ChatRow({
           </span>
         )}
         <Link
+          ref={link}
           to="/chats/$chatId"
           params={{ chatId: chat.id }}
           onClick={() => draw(null)}
+          onKeyDown={event => {
+            if (event.key === "ArrowRight") {
+              if (parent && folded) setUnfolded(true);
+              else menu.current?.focus();
+            } else if (event.key === "ArrowLeft" && parent) setUnfolded(false);
+          }}
           aria-current={shown === chat.id ? "page" : undefined}
-          className="flex min-w-0 flex-1 items-center gap-2 rounded-md py-1.5 pr-2 group-hover:pr-8 group-has-[[data-state=open]]:pr-8 [@media(hover:none)]:pr-8"
+          className="flex min-w-0 flex-1 items-center gap-2 rounded-md py-1.5 pr-2 max-sm:min-h-10 group-hover:pr-8 group-has-[[data-state=open]]:pr-8 [@media(hover:none)]:pr-8"
         >
           <Title chat={chat} />
           <Mark chat={chat} now={now} />
@@ -73,10 +86,16 @@ export const ChatRow = memo(function ChatRow({
         <ChatMenu
           chat={chat}
           trigger={
+            // One Tab stop for each chat: the arrows lead here.
             <button
+              ref={menu}
               type="button"
-              aria-label={t.menu(chat.title || t.untitled)}
-              className="absolute right-1 flex size-6 items-center justify-center rounded text-soft opacity-0 hover:text-text focus-visible:bg-hover focus-visible:opacity-100 group-hover:opacity-100 data-[state=open]:opacity-100 [@media(hover:none)]:opacity-100"
+              tabIndex={-1}
+              onKeyDown={event => {
+                if (event.key === "ArrowLeft") link.current?.focus();
+              }}
+              aria-label={t.menu(visible(chat.title) || t.untitled)}
+              className="absolute right-1 flex size-6 max-sm:size-10 items-center justify-center rounded text-soft opacity-0 hover:text-text focus-visible:bg-hover focus-visible:opacity-100 group-hover:opacity-100 data-[state=open]:opacity-100 [@media(hover:none)]:opacity-100"
             >
               <Ellipsis aria-hidden className="size-4" />
             </button>
@@ -99,7 +118,7 @@ function Title({ chat }: { chat: Chat }) {
   const bold = markOf(chat, seen) === "unread";
   return (
     <span className={clsx("min-w-0 flex-1 truncate", bold && "font-semibold")}>
-      {chat.title || t.untitled}
+      {visible(chat.title) || t.untitled}
     </span>
   );
 }
@@ -115,9 +134,8 @@ function Mark({ chat, now }: { chat: Chat; now: Date }) {
       );
     case "running":
       return (
-        <span className="relative flex size-2 shrink-0">
-          <span className="absolute inline-flex size-full animate-ping rounded-full bg-accent opacity-60" />
-          <span className="relative inline-flex size-2 rounded-full bg-accent" />
+        <span className="flex shrink-0 text-accent-text">
+          <LoaderCircle aria-hidden className="size-3.5 animate-spin" />
           <span className="sr-only">{t.running}</span>
         </span>
       );
@@ -125,7 +143,7 @@ function Mark({ chat, now }: { chat: Chat; now: Date }) {
       return <CircleAlert aria-label={t.failed} className="size-3.5 shrink-0 text-bad" />;
     case "unread":
       return (
-        <span className="size-2 shrink-0 rounded-full bg-accent">
+        <span className="size-2 shrink-0 rounded-full bg-warn">
           <span className="sr-only">{t.unread}</span>
         </span>
       );

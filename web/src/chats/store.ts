@@ -7,6 +7,7 @@ import { Connection, type Link } from "@/feed/connection";
 import type { ListEvent } from "@/feed/events";
 import { type ListState, NO_CHATS, reduceList, withChats, withPage } from "@/feed/list";
 import { shared } from "@/feed/shared";
+import { readSeen } from "./seen";
 
 const PAGE = 60;
 
@@ -43,6 +44,7 @@ export function watchChats(onTold: (event: ListEvent) => void): () => void {
 }
 
 async function loadFirst(): Promise<void> {
+  void readSeen().catch(() => undefined);
   const pages = Promise.all([
     call("GET /chats", { query: { limit: PAGE } }),
     call("GET /chats", { query: { limit: PAGE, pinned: true } }),

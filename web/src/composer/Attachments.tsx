@@ -3,10 +3,10 @@
 import clsx from "clsx";
 import { FileText, LoaderCircle, RotateCcw, X } from "lucide-react";
 import { urlOf } from "@/api/client";
-import type { files_FileShown as FileShown } from "@/api/schema";
+import type { FileShown } from "@/api/schema";
 import { texts } from "@/texts";
-import { bytes } from "@/transcript/Files";
 import { IconButton } from "@/ui/Button";
+import { bytes } from "@/ui/format";
 import type { Uploads } from "./upload";
 
 const t = texts.composer;

@@ -4,10 +4,11 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { change } from "@/actions/chat";
 import { useAction } from "@/actions/hooks";
-import { call } from "@/api/client";
+import { call, newKey } from "@/api/client";
 import { textOf } from "@/api/problem";
 import { know } from "@/chats/store";
 import { useChat, useFeed } from "@/feed/hooks";
+import { openRun } from "@/panels/workflow/view";
 import { texts } from "@/texts";
 import { textOfParts } from "@/transcript/copy";
 import { content } from "@/transcript/edit";
@@ -62,6 +63,7 @@ function NewChat() {
       busy={false}
       commands={commands}
       workspaceId={workspaceId}
+      model={model}
       history={() => []}
     >
       <ModelPicker model={model} effort={effort} onChoice={choice => setDraft(choice)} />
@@ -134,7 +136,18 @@ function InChat({ chatId }: { chatId: string }) {
         onStop={stop.offered ? stop.run : undefined}
         commands={commands}
         workspaceId={chat?.workspace_id ?? null}
+        model={(chosen ?? chat)?.model ?? null}
         history={history}
+        onWorkflow={async (name, args) => {
+          try {
+            const body = { name, args, workspace_id: chat?.workspace_id ?? null };
+            openRun((await call("POST /workflow-runs", { body, once: newKey() })).id);
+            return true;
+          } catch (error) {
+            toast(textOf(error), "bad");
+            return false;
+          }
+        }}
       >
         <ModelPicker
           model={(chosen ?? chat)?.model ?? null}

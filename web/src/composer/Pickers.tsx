@@ -110,7 +110,7 @@ function Trigger({ icon: Icon, label, text, ...rest }: { icon: LucideIcon; label
       type="button"
       {...rest}
       aria-label={`${label}: ${text}`}
-      className="flex h-8 min-w-0 items-center gap-1 rounded-md px-2 text-soft text-xs hover:bg-hover hover:text-text"
+      className="flex h-8 max-sm:h-10 min-w-0 items-center gap-1 rounded-md px-2 text-soft text-xs hover:bg-hover hover:text-text"
     >
       <Icon aria-hidden className="size-3.5 shrink-0" />
       <span className="max-w-32 truncate">{text}</span>

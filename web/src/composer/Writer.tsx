@@ -1,6 +1,7 @@
 // Where a person writes: the text with its files, what is suggested, and the keys that send. Who uses it says
 // what sending means.
 
+import { useQuery } from "@tanstack/react-query";
 import clsx from "clsx";
 import { ArrowUp, ChevronDown, CircleStop, CornerDownRight, ListPlus, Paperclip, Zap } from "lucide-react";
 import {
@@ -8,22 +9,26 @@ import {
   type KeyboardEvent,
   type ReactNode,
   useCallback,
+  useEffect,
   useId,
   useRef,
   useState,
 } from "react";
-import type { files_FileShown as FileShown } from "@/api/schema";
+import { settingsQuery, useModels } from "@/api/queries";
+import type { FileShown } from "@/api/schema";
 import { texts } from "@/texts";
-import { IconButton } from "@/ui/Button";
+import { leadAfterSending } from "@/tools/asks/focus";
+import { Button, IconButton } from "@/ui/Button";
 import { Menu, MenuItem } from "@/ui/Menu";
 import { usePreferences } from "@/ui/preferences";
 import { toast } from "@/ui/view";
 import { Attachments } from "./Attachments";
+import { takesFocus } from "./arrival";
 import type { Draft } from "./drafts";
 import { type How, keysFor, meaningOf } from "./keys";
 import { Suggestions } from "./Suggestions";
-import type { Command } from "./suggestions";
-import { ACCEPTED, MOST_FILES, useUploads } from "./upload";
+import { type Command, commandIn, nearest, workflowIn } from "./suggestions";
+import { ACCEPTED, MOST_FILES, refusal, useUploads } from "./upload";
 import { useSuggestions } from "./useSuggestions";
 
 const t = texts.composer;
@@ -38,15 +43,19 @@ interface Props {
   onStop?: (() => void) | undefined;
   commands: readonly Command[];
   workspaceId: string | null;
+  /** The model that will read it; null: the default one. */
+  model: string | null;
   /** What was sent before, the newest first. */
   history: () => readonly string[];
+  /** Starts a workflow; whether it was started. */
+  onWorkflow?: ((name: string, args: unknown) => Promise<boolean>) | undefined;
   /** Model and other choices. */
   children: ReactNode;
 }
 
 export function Writer(props: Props) {
-  const { draft, onDraft, onSend, placeholder, busy, onStop, commands, workspaceId, history, children } =
-    props;
+  const { draft, onDraft, onSend, placeholder, busy, onStop, commands, workspaceId, history } = props;
+  const { onWorkflow, children } = props;
   const enterSends = usePreferences(state => state.enterSends);
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
@@ -54,7 +63,10 @@ export function Writer(props: Props) {
   files.current = draft.files;
   const onDone = useCallback((file: FileShown) => onDraft({ files: [...files.current, file] }), [onDraft]);
   const uploads = useUploads(onDone);
+  const limits = useLimits(props.model);
   const [sending, setSending] = useState(false);
+  /** A text that looks like a command and is none: asked about once. */
+  const [unknown, setUnknown] = useState<string | null>(null);
   const [over, setOver] = useState(false);
   const recalled = useRef<{ at: number; text: string } | null>(null);
   const id = useId();
@@ -65,20 +77,46 @@ export function Writer(props: Props) {
   };
   const suggesting = useSuggestions({ id, text: draft.text, area, commands, workspaceId, write });
 
+  useEffect(() => {
+    if (takesFocus()) area.current?.focus({ preventScroll: true });
+  }, []);
+
   const uploading = uploads.uploads.some(one => one.failed === null);
   const empty = draft.text.trim() === "" && draft.files.length === 0;
   const send = async (how: How) => {
     if (empty || uploading || sending) return;
+    const meant = commandIn(draft.text);
+    if (meant !== null && draft.files.length === 0 && unknown !== draft.text) {
+      if (meant.name === "workflow" && onWorkflow !== undefined) {
+        const wanted = workflowIn(meant.rest);
+        if (wanted !== null) return void startWorkflow(wanted);
+      }
+      // Sent all the same when it is sent once more.
+      return setUnknown(draft.text);
+    }
+    setUnknown(null);
     setSending(true);
     recalled.current = null;
     await onSend(how);
     setSending(false);
-    area.current?.focus();
+    // A request that has come meanwhile has the focus.
+    if (!leadAfterSending()) area.current?.focus();
+  };
+  const startWorkflow = async (wanted: NonNullable<ReturnType<typeof workflowIn>>) => {
+    if (wanted === "bad_json") return toast(t.badArguments, "attention");
+    setSending(true);
+    if (await onWorkflow?.(wanted.name, wanted.args)) onDraft({ text: "" });
+    setSending(false);
   };
   const attach = (given: readonly File[]) => {
     const room = MOST_FILES - draft.files.length - uploads.uploads.length;
     if (given.length > room) toast(t.tooManyFiles(MOST_FILES), "attention");
-    uploads.add(given.slice(0, Math.max(0, room)));
+    const fitting = given.slice(0, Math.max(0, room)).filter(file => {
+      const why = refusal(file, limits);
+      if (why !== null) toast(why, "attention");
+      return why === null;
+    });
+    uploads.add(fitting);
   };
 
   const recall = (step: 1 | -1) => {
@@ -155,6 +193,17 @@ export function Writer(props: Props) {
           onPaste={onPaste}
           className="field-sizing-content block max-h-[40dvh] min-h-10 w-full resize-none bg-transparent px-3.5 pt-2.5 pb-1 outline-none placeholder:text-faint"
         />
+        {unknown !== null && unknown === draft.text && (
+          <UnknownCommand
+            commands={commands}
+            text={unknown}
+            onCorrect={text => {
+              setUnknown(null);
+              write(text);
+            }}
+            onSend={() => void send("queue")}
+          />
+        )}
         <div className="flex items-center gap-0.5 px-1.5 pb-1.5">
           <input
             ref={picker}
@@ -183,6 +232,37 @@ export function Writer(props: Props) {
       </div>
     </form>
   );
+}
+
+/** There is no such command: the one that was meant, or the text as it is. */
+function UnknownCommand(props: {
+  commands: readonly Command[];
+  text: string;
+  onCorrect: (text: string) => void;
+  onSend: () => void;
+}) {
+  const name = commandIn(props.text)?.name ?? "";
+  const meant = nearest(props.commands, name);
+  return (
+    <p role="status" className="flex flex-wrap items-center gap-2 px-3.5 pb-1.5 text-sm text-soft">
+      {t.unknownCommand(name)}
+      {meant !== null && meant !== name && (
+        <Button small onClick={() => props.onCorrect(props.text.replace(/^\s*\/\S+/, `/${meant}`))}>
+          {t.correctTo(meant)}
+        </Button>
+      )}
+      <Button small onClick={props.onSend}>
+        {t.sendAsText}
+      </Button>
+    </p>
+  );
+}
+
+/** What can be attached: by the server, and by the model. */
+function useLimits(model: string | null) {
+  const maxBytes = useQuery(settingsQuery).data?.file_max_bytes ?? null;
+  const used = useModels().data?.find(one => (model === null ? one.default : one.name === model));
+  return { maxBytes, model: used?.name ?? null, inputs: used?.inputs ?? null };
 }
 
 /** While the agent works: wait, join in, or interrupt. */

@@ -2,7 +2,7 @@
 // is full or forbidden costs the draft and nothing else.
 
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { files_FileShown as FileShown } from "@/api/schema";
+import type { FileShown } from "@/api/schema";
 
 export interface Draft {
   text: string;

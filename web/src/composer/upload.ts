@@ -3,13 +3,37 @@
 import { useCallback, useRef, useState } from "react";
 import { PREFIX, tellSignedOut } from "@/api/client";
 import { Problem, problemOf, textOf } from "@/api/problem";
-import type { files_FileShown as FileShown } from "@/api/schema";
+import type { FileShown } from "@/api/schema";
 import { texts } from "@/texts";
+import { bytes } from "@/ui/format";
 
 export const ACCEPTED =
   "image/png,image/jpeg,image/gif,image/webp,application/pdf,text/*,.md,.json,.csv,.log";
 /** Of one message. */
 export const MOST_FILES = 20;
+
+/** Why a file cannot be attached, before it is sent anywhere; null: it can. Pure. */
+export function refusal(
+  file: Pick<File, "type" | "name" | "size">,
+  limits: { maxBytes: number | null; model: string | null; inputs: readonly string[] | null },
+): string | null {
+  const { maxBytes, model, inputs } = limits;
+  if (file.size === 0) return texts.composer.emptyFile(file.name);
+  if (maxBytes !== null && file.size > maxBytes) {
+    return texts.composer.tooLarge(file.name, bytes(file.size), bytes(maxBytes));
+  }
+  if (file.type.startsWith("image/") && !/^image\/(png|jpeg|gif|webp)$/.test(file.type)) {
+    return texts.composer.badImage(file.name);
+  }
+  if (/^(audio|video)\//.test(file.type) || /zip|x-tar|msdownload|officedocument/.test(file.type)) {
+    return texts.composer.badKind(file.name);
+  }
+  const kind = file.type.startsWith("image/") ? "image" : file.type === "application/pdf" ? "pdf" : null;
+  if (kind !== null && inputs !== null && !inputs.includes(kind)) {
+    return texts.composer.modelTakesNo(model ?? "", kind === "image" ? "images" : "PDF files");
+  }
+  return null;
+}
 
 export interface Upload {
   key: number;

@@ -1,46 +1,11 @@
-// What a chat's feed tells, as the server names it, and the two things the page itself adds: pages of older
-// history that it asked for, and the place of an event.
+// What the feeds tell, as the server's catalogue names it, and what the page itself adds: pages of older
+// history that it asked for.
 
-import type {
-  Action,
-  Chat,
-  Failure,
-  Message,
-  MessageData,
-  PartData,
-  QueueItem,
-  Retry,
-  Span,
-  StatusData,
-  Usage,
-} from "@/api/schema";
+import type { Message, Closing as Reasoned } from "@/api/schema";
 
-export interface Collision {
-  path: string;
-  severity: string;
-  chats: string[];
-}
+export type { ChatFeedEvent as FeedEvent, Collision, ListFeedEvent as ListEvent } from "@/api/schema";
 
-type Nothing = Record<string, never>;
-
-export type FeedEvent =
-  | { event: "chat"; data: Chat }
-  | { event: "message"; data: MessageData }
-  | { event: "part"; data: PartData }
-  | { event: "queue"; data: { items: QueueItem[] } }
-  | { event: "status"; data: StatusData }
-  | { event: "retry"; data: Retry }
-  | { event: "failed"; data: Failure }
-  | { event: "action_required"; data: Action }
-  | { event: "preview_reset"; data: Nothing }
-  | { event: "history_reset"; data: Nothing }
-  | { event: "span"; data: Span }
-  | { event: "usage"; data: Usage }
-  | { event: "collision"; data: Collision }
-  | { event: "caught_up"; data: Nothing }
-  | { event: "closing"; data: { reason: Closing } };
-
-export type Closing = "closing" | "deleted" | "access" | "slow" | "failed";
+export type Closing = Reasoned["reason"];
 
 /** A page of history that was asked for: the messages directly before (or after) one that is known. */
 export interface HistoryPage {
@@ -48,9 +13,3 @@ export interface HistoryPage {
   /** There is more in front of the first item. */
   more: boolean;
 }
-
-export type ListEvent =
-  | { event: "created" | "changed" | "needs_you"; data: Chat }
-  | { event: "removed"; data: { id: string } }
-  | { event: "caught_up"; data: Nothing }
-  | { event: "closing"; data: { reason: Closing } };

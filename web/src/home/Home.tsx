@@ -10,8 +10,9 @@ import { settingsQuery } from "@/api/queries";
 import { ListToggle } from "@/chat/TopBar";
 import { know } from "@/chats/store";
 import { Composer } from "@/composer/Composer";
+import { openPanel } from "@/panels/actions";
 import { texts } from "@/texts";
-import { toast } from "@/ui/view";
+import { toast, useView } from "@/ui/view";
 import { TRIES, type Try } from "./tries";
 
 const t = texts.home;
@@ -52,6 +53,8 @@ function Tries() {
       const chat = await call("POST /chats", { body, once: newKey() });
       know(chat);
       await navigate({ to: "/chats/$chatId", params: { chatId: chat.id } });
+      // On a narrow screen it would hide the chat.
+      if (useView.getState().wide) openPanel(one.panel);
     } catch (error) {
       setStarting(null);
       toast(textOf(error), "bad");

@@ -13,6 +13,16 @@ import { TextField } from "@/ui/Field";
 
 const t = texts.login;
 
+/** A token, or the whole link that has one. Pure. */
+export function tokenIn(given: string): string {
+  const text = given.trim();
+  return /[#?&]token=([^&\s]+)/.exec(text)?.[1] ?? text;
+}
+
+/** The command that makes a link for the server that this page is from. */
+const command = (): string =>
+  location.origin === "http://127.0.0.1:8420" ? t.command : `${t.command} --url ${location.origin}`;
+
 export function Login() {
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -27,7 +37,7 @@ export function Login() {
       try {
         queries.setQueryData(
           sessionQuery.queryKey,
-          await call("POST /session", { body: { token: given.trim() } }),
+          await call("POST /session", { body: { token: tokenIn(given) } }),
         );
         await navigate({ to: next, replace: true });
       } catch (problem) {
@@ -39,13 +49,19 @@ export function Login() {
   );
 
   // Once: a link's token works once, and effects may run twice.
-  const tried = useRef(false);
+  const tried = useRef<string | null>(null);
   useEffect(() => {
-    const found = new URLSearchParams(location.hash.slice(1)).get("token");
-    if (found === null || tried.current) return;
-    tried.current = true;
-    history.replaceState(history.state, "", location.pathname + location.search);
-    void signIn(found);
+    const follow = () => {
+      const found = new URLSearchParams(location.hash.slice(1)).get("token");
+      if (found === null || tried.current === found) return;
+      tried.current = found;
+      history.replaceState(history.state, "", location.pathname + location.search);
+      void signIn(found);
+    };
+    follow();
+    // A link that is opened in this tab changes nothing but the part after "#".
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
   }, [signIn]);
 
   return (
@@ -75,7 +91,7 @@ export function Login() {
           {busy ? t.signingIn : t.submit}
         </Button>
         <p className="text-soft text-xs">
-          {t.hint} <code className="rounded bg-sunken px-1 py-0.5 font-mono">{t.command}</code>
+          {t.hint} <code className="rounded bg-sunken px-1 py-0.5 font-mono">{command()}</code>
         </p>
       </form>
     </main>

@@ -6,6 +6,7 @@ import { useCallback } from "react";
 import type { Chat } from "@/api/schema";
 import { useOpenChat } from "@/chat/open";
 import { needsYou } from "@/feed/state";
+import { visible } from "@/text/visible";
 import { texts } from "@/texts";
 import { usePreferences } from "@/ui/preferences";
 import { announce, toast } from "@/ui/view";
@@ -32,7 +33,7 @@ export function useNotifier(): (chat: Chat) => void {
 }
 
 export function textOf(chat: Chat): string {
-  const title = chat.title || texts.chats.untitled;
+  const title = visible(chat.title) || texts.chats.untitled;
   if (needsYou(chat)) return t.needsYou(title);
   return chat.status === "error" ? t.failed(title) : t.done(title);
 }

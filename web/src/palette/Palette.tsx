@@ -8,8 +8,9 @@ import { ACTIONS } from "@/actions/all";
 import { useActionContext } from "@/actions/hooks";
 import { isOffered, perform, type Section, titleOf } from "@/actions/registry";
 import { call } from "@/api/client";
-import type { Chat } from "@/api/schema";
+import type { Chat, ListedChat } from "@/api/schema";
 import { useChats } from "@/chats/store";
+import { FoundLine } from "@/text/Found";
 import { texts } from "@/texts";
 import { Keys } from "@/ui/Keys";
 import { Modal } from "@/ui/Modal";
@@ -27,6 +28,8 @@ interface Line {
   title: string;
   icon: LucideIcon | undefined;
   keys: string | undefined;
+  /** Of a chat that was found by what was said in it. */
+  line?: string | undefined;
   run: () => void;
 }
 
@@ -61,7 +64,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           <Command.Empty className="px-4 py-6 text-center text-faint text-sm">{t.nothing}</Command.Empty>
           {groups.map(group => (
             <Command.Group key={group.heading} heading={group.heading}>
-              {group.items.map(({ id, title, icon: Icon, keys, run }) => (
+              {group.items.map(({ id, title, icon: Icon, keys, line, run }) => (
                 <Command.Item
                   key={id}
                   value={id}
@@ -72,7 +75,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
                   className={ITEM}
                 >
                   {Icon && <Icon aria-hidden className="size-4 shrink-0 text-faint" />}
-                  <span className="min-w-0 flex-1 truncate">{title}</span>
+                  <span className="min-w-0 flex-1">
+                    <span className="block truncate">{title}</span>
+                    {line && (
+                      <span className="block truncate text-soft text-xs">
+                        <FoundLine line={line} query={query} />
+                      </span>
+                    )}
+                  </span>
                   {keys && <Keys keys={keys} />}
                 </Command.Item>
               ))}
@@ -104,22 +114,28 @@ function useFound(words: string): readonly Group<Line>[] {
         run: () => void perform(action, context),
       })),
   }));
-  const chats = (heading: string, some: readonly Chat[]): Group<Line> => ({
+  const chats = (heading: string, some: readonly (Chat | ListedChat)[]): Group<Line> => ({
     heading,
     items: some.map(chat => ({
       id: chat.id,
       title: chat.title || texts.chats.untitled,
       icon: MessageSquare,
       keys: undefined,
-      run: () => context.navigate(`/chats/${chat.id}`),
+      line: placeIn(chat)?.line,
+      run: () => {
+        const place = placeIn(chat);
+        context.navigate(`/chats/${chat.id}${place ? `#${place.message_id}` : ""}`);
+      },
     })),
   });
   const titled = bestFirst(words, [chats(t.chats, byTitle), ...sections], line => line.title);
   return byText.length === 0 ? titled : [...titled, chats(t.said, byText)];
 }
 
+const placeIn = (chat: Chat | ListedChat) => ("found" in chat ? chat.found : null);
+
 /** By title those that are known, at once; by what was said in them those that the server finds, at the end. */
-function useFoundChats(words: string): { byTitle: readonly Chat[]; byText: readonly Chat[] } {
+function useFoundChats(words: string): { byTitle: readonly Chat[]; byText: readonly ListedChat[] } {
   const known = useChats(state => state.chats);
   const asked = useDeferredValue(words);
   const found = useQuery({

@@ -18,6 +18,7 @@ export function span(change: Partial<Span> & Pick<Span, "id" | "kind">): Span {
     started_at: at(0),
     finished_at: at(1),
     duration_ms: 1000,
+    estimated: false,
     usage: null,
     outcome: "finished",
     failure: null,

@@ -1,7 +1,7 @@
 // The spans of the chat that is shown: what its feed tells, and older turns as they are asked for. Turns are
 // read whole, from the newest backwards: a long chat costs what is looked at.
 
-import { useQueries } from "@tanstack/react-query";
+import { type UseQueryResult, useQueries } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { call } from "@/api/client";
 import type { Span } from "@/api/schema";
@@ -16,6 +16,9 @@ export interface Trace {
   more: boolean;
   loading: boolean;
   loadMore: () => void;
+  /** Why some of it could not be read. */
+  failed: unknown;
+  retry: () => void;
 }
 
 export function useTrace(chatId: string): Trace {
@@ -52,12 +55,18 @@ export function useTrace(chatId: string): Trace {
     more: first > 1,
     loading: read.loading || from === null,
     loadMore: () => setBatches(count => count + 1),
+    failed: read.failed,
+    retry: read.retry,
   };
 }
 
 // Not within the hook: the same function gives the same answer, without looking at every span again.
-function together(results: readonly { data: Span[] | undefined; isPending: boolean }[]) {
+function together(results: readonly UseQueryResult<Span[]>[]) {
   return {
+    failed: results.find(result => result.isError)?.error ?? null,
+    retry: () => {
+      for (const result of results) if (result.isError) void result.refetch();
+    },
     spans: results.flatMap(result => result.data ?? []),
     loading: results.some(result => result.isPending),
   };

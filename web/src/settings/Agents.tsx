@@ -11,8 +11,8 @@ import { Button, IconButton } from "@/ui/Button";
 import { AreaField, ChoiceField, SwitchField, TextField } from "@/ui/Field";
 import { Modal } from "@/ui/Modal";
 import { show } from "@/ui/view";
-import { words } from "./ModelForm";
 import { Form, Lead, Mark, Part, Row, Rows } from "./Rows";
+import { ToolsField } from "./ToolsField";
 import { useChange } from "./useChange";
 
 const t = texts.settings.agents;
@@ -83,7 +83,7 @@ function AgentForm({ agent, onClose }: { agent: NamedAgent | null; onClose: () =
   const [description, setDescription] = useState(agent?.description ?? "");
   const [instructions, setInstructions] = useState(agent?.instructions ?? "");
   const [model, setModel] = useState(agent?.model ?? "");
-  const [tools, setTools] = useState(agent?.tools?.join(", ") ?? "");
+  const [tools, setTools] = useState<readonly string[] | null>(agent?.tools ?? null);
   const [published, setPublished] = useState(agent?.published ?? false);
   const save = useChange(
     () => {
@@ -92,7 +92,7 @@ function AgentForm({ agent, onClose }: { agent: NamedAgent | null; onClose: () =
         description: description.trim(),
         instructions,
         model: model || null,
-        tools: words(tools).length === 0 ? null : words(tools),
+        tools: tools === null ? null : [...tools],
         ...(published !== (agent?.published ?? false) && { published }),
       };
       return agent === null
@@ -107,7 +107,12 @@ function AgentForm({ agent, onClose }: { agent: NamedAgent | null; onClose: () =
   ];
   return (
     <Modal title={agent ? t.edit(agent.name) : t.add} onClose={onClose}>
-      <Form busy={save.isPending} onCancel={onClose} onSubmit={() => save.mutate(undefined)}>
+      <Form
+        busy={save.isPending}
+        error={save.error}
+        onCancel={onClose}
+        onSubmit={() => save.mutate(undefined)}
+      >
         <TextField label={t.name} value={name} onValue={setName} maxLength={64} required data-first />
         <TextField
           label={t.description}
@@ -117,7 +122,7 @@ function AgentForm({ agent, onClose }: { agent: NamedAgent | null; onClose: () =
         />
         <AreaField label={t.instructions} value={instructions} onValue={setInstructions} rows={8} />
         <ChoiceField label={t.model} value={model} choices={choices} onValue={setModel} />
-        <TextField label={t.tools} hint={t.toolsHint} value={tools} onValue={setTools} />
+        <ToolsField value={tools} onValue={setTools} />
         {admin && <SwitchField label={t.published} checked={published} onValue={setPublished} />}
       </Form>
     </Modal>

@@ -5,13 +5,15 @@ import { Pencil, Plus, Trash2, Zap } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { modelsQuery, useModels, useSession } from "@/api/queries";
-import type { ModelConfigShown, ProviderShown } from "@/api/schema";
+import type { ModelConfigShown, ModelShown, ProviderShown } from "@/api/schema";
 import { texts } from "@/texts";
 import { Button, IconButton } from "@/ui/Button";
 import { tokens } from "@/ui/format";
+import { tip } from "@/ui/Tips";
 import { show } from "@/ui/view";
 import { ModelForm } from "./ModelForm";
 import { ProviderForm } from "./ProviderForm";
+import { priceText } from "./price";
 import { Lead, Mark, Part, Row, Rows } from "./Rows";
 import { useChange } from "./useChange";
 
@@ -51,7 +53,7 @@ function ReadOnly() {
             key={model.name}
             name={model.name}
             marks={model.default && <Mark look="good">{t.default}</Mark>}
-            detail={`${model.provider} · ${model.model}`}
+            detail={[model.provider, model.model, ...factsOf(model)].join(" · ")}
           />
         ))}
       </Rows>
@@ -87,7 +89,7 @@ function Providers() {
             marks={
               <>
                 {!provider.enabled && <Mark>{t.disabled}</Mark>}
-                <Origin origin={provider.origin} builtIn={provider.kind === DEMO} />
+                <Origin origin={provider.origin} />
                 <Mark look={provider.has_key ? "good" : "plain"}>
                   {provider.has_key ? t.hasKey : provider.kind === DEMO ? t.needsNoKey : t.noKey}
                 </Mark>
@@ -119,7 +121,17 @@ function Providers() {
   );
 }
 
+/** What the model takes and costs, as far as it is known. */
+function factsOf(model: ModelShown | undefined): string[] {
+  if (model === undefined) return [];
+  return [
+    t.takes(model.inputs.map(one => t.inputs[one] ?? one).join(", ")),
+    ...(model.price !== null ? [priceText(model.price)] : model.provider === DEMO ? [] : [t.priceUnknown]),
+  ];
+}
+
 function Configs() {
+  const models = useModels();
   const configs = useQuery({
     queryKey: CONFIGS,
     queryFn: async ({ signal }) =>
@@ -147,13 +159,14 @@ function Configs() {
             marks={
               <>
                 {!config.enabled && <Mark>{t.disabled}</Mark>}
-                <Origin origin={config.origin} builtIn={config.provider === DEMO} />
+                <Origin origin={config.origin} />
               </>
             }
             detail={[
               config.provider,
               config.model,
               config.context_limit && `${tokens(config.context_limit)} tokens`,
+              ...factsOf(models.data?.find(one => one.name === config.name)),
             ]
               .filter(Boolean)
               .join(" · ")}
@@ -181,10 +194,13 @@ function Configs() {
   );
 }
 
-/** Where it comes from, if it cannot be changed here. */
-function Origin({ origin, builtIn }: { origin: ProviderShown["origin"]; builtIn: boolean }) {
-  if (origin !== "configuration") return null;
-  return <Mark>{builtIn ? t.builtIn : t.fromFile}</Mark>;
+/** Who defined it. What does not come from this page is changed elsewhere. */
+function Origin({ origin }: { origin: ProviderShown["origin"] }) {
+  return (
+    <span {...tip(t.originHints[origin])}>
+      <Mark>{t.origins[origin]}</Mark>
+    </span>
+  );
 }
 
 /** A short call to the model, and what came of it. */

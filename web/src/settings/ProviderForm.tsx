@@ -42,13 +42,19 @@ export function ProviderForm({ provider, onClose }: { provider: ProviderShown | 
           enabled,
         },
       }),
-    { stale: STALE, onDone: onClose },
+    { stale: STALE, onDone: onClose, inForm: true },
   );
   return (
     <Modal title={provider ? t.editProvider(provider.name) : t.addProvider} onClose={onClose}>
-      <Form busy={save.isPending} onCancel={onClose} onSubmit={() => save.mutate(undefined)}>
+      <Form
+        busy={save.isPending}
+        error={save.error}
+        onCancel={onClose}
+        onSubmit={() => save.mutate(undefined)}
+      >
         <TextField
           label={t.name}
+          name="name"
           value={name}
           onValue={setName}
           disabled={provider !== null}
@@ -58,13 +64,22 @@ export function ProviderForm({ provider, onClose }: { provider: ProviderShown | 
         />
         <ChoiceField
           label={t.kind}
+          name="kind"
           value={kind}
           choices={[...new Set([...KINDS, kind])].map(value => ({ value, title: value }))}
           onValue={setKind}
         />
-        <TextField label={t.baseUrl} hint={t.baseUrlHint} type="url" value={baseUrl} onValue={setBaseUrl} />
+        <TextField
+          label={t.baseUrl}
+          name="base_url"
+          hint={t.baseUrlHint}
+          type="url"
+          value={baseUrl}
+          onValue={setBaseUrl}
+        />
         <TextField
           label={t.apiKey}
+          name="api_key"
           hint={provider?.has_key ? t.apiKeyKept : t.apiKeyHint}
           type="password"
           autoComplete="new-password"

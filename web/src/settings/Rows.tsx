@@ -2,10 +2,11 @@
 
 import clsx from "clsx";
 import { Check, Copy } from "lucide-react";
-import { type ReactNode, useState } from "react";
-import { textOf } from "@/api/problem";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { fieldProblems, sentence, textOf } from "@/api/problem";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
+import { FieldProblems } from "@/ui/Field";
 
 export function Part({
   title,
@@ -112,22 +113,46 @@ export function Shown({ label, value }: { label: string; value: string }) {
 }
 
 interface FormProps {
+  /** Why it could not be saved. */
+  error?: unknown;
   onSubmit: () => void;
   onCancel: () => void;
   busy: boolean;
   children: ReactNode;
 }
 
-export function Form({ onSubmit, onCancel, busy, children }: FormProps) {
+export function Form({ onSubmit, onCancel, busy, error, children }: FormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const problems = useMemo(() => fieldProblems(error), [error]);
+  const [others, setOthers] = useState<readonly string[]>([]);
+  // At its field where there is one, else below all of them.
+  useEffect(() => {
+    if (!error) return setOthers([]);
+    const has = (field: string) => form.current?.elements.namedItem(field) != null;
+    setOthers(
+      problems.size === 0
+        ? [sentence(textOf(error))]
+        : [...problems].flatMap(([field, text]) => (has(field) ? [] : [`${field}: ${text}`])),
+    );
+    const first = [...problems.keys()].find(has);
+    const control = first === undefined ? null : form.current?.elements.namedItem(first);
+    if (control instanceof HTMLElement) control.focus();
+  }, [error, problems]);
   return (
     <form
+      ref={form}
       className="flex flex-col gap-4"
       onSubmit={event => {
         event.preventDefault();
         onSubmit();
       }}
     >
-      {children}
+      <FieldProblems value={problems}>{children}</FieldProblems>
+      {others.map(text => (
+        <p key={text} role="alert" className="text-bad text-sm">
+          {text}
+        </p>
+      ))}
       <div className="flex justify-end gap-2">
         <Button onClick={onCancel}>{texts.common.cancel}</Button>
         <Button weight="main" type="submit" busy={busy}>

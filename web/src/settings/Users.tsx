@@ -121,7 +121,12 @@ function UserForm({ onClose, onMade }: { onClose: () => void; onMade: (token: st
   const choices = (["member", "admin"] as const).map(value => ({ value, title: t.roles[value] }));
   return (
     <Modal title={t.add} onClose={onClose}>
-      <Form busy={save.isPending} onCancel={onClose} onSubmit={() => save.mutate(undefined)}>
+      <Form
+        busy={save.isPending}
+        error={save.error}
+        onCancel={onClose}
+        onSubmit={() => save.mutate(undefined)}
+      >
         <TextField label={t.name} value={name} onValue={setName} maxLength={100} required data-first />
         <ChoiceField label={t.role} value={role} choices={choices} onValue={setRole} />
       </Form>

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
-import { workspacesQuery } from "@/api/queries";
+import { settingsQuery, workspacesQuery } from "@/api/queries";
 import { texts } from "@/texts";
 import { Button, IconButton } from "@/ui/Button";
 import { TextField } from "@/ui/Field";
@@ -69,14 +69,31 @@ function WorkspaceForm({ onClose }: { onClose: () => void }) {
   const save = useChange(() => call("POST /workspaces", { body: { name: name.trim(), path: path.trim() } }), {
     stale: STALE,
     onDone: onClose,
+    inForm: true,
   });
+  const roots = useQuery(settingsQuery).data?.workspace_roots ?? [];
   return (
     <Modal title={t.add} onClose={onClose}>
-      <Form busy={save.isPending} onCancel={onClose} onSubmit={() => save.mutate(undefined)}>
-        <TextField label={t.name} value={name} onValue={setName} maxLength={100} required data-first />
+      <Form
+        busy={save.isPending}
+        error={save.error}
+        onCancel={onClose}
+        onSubmit={() => save.mutate(undefined)}
+      >
+        <TextField
+          label={t.name}
+          name="name"
+          value={name}
+          onValue={setName}
+          maxLength={100}
+          required
+          data-first
+        />
         <TextField
           label={t.path}
-          hint={t.pathHint}
+          name="path"
+          hint={t.pathHint(roots)}
+          placeholder={roots[0] && `${roots[0]}/…`}
           value={path}
           onValue={setPath}
           required

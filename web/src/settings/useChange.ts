@@ -8,9 +8,14 @@ interface Options<T> {
   /** What was read and may be different now. */
   stale: readonly QueryKey[];
   onDone?: (answer: T) => void;
+  /** A form shows what goes wrong itself. */
+  inForm?: boolean;
 }
 
-export function useChange<G, T>(change: (given: G) => Promise<T>, { stale, onDone }: Options<T>) {
+export function useChange<G, T>(
+  change: (given: G) => Promise<T>,
+  { stale, onDone, inForm = false }: Options<T>,
+) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: change,
@@ -18,6 +23,8 @@ export function useChange<G, T>(change: (given: G) => Promise<T>, { stale, onDon
       await Promise.all(stale.map(queryKey => queries.invalidateQueries({ queryKey })));
       onDone?.(answer);
     },
-    onError: error => toast(textOf(error), "bad"),
+    onError: error => {
+      if (!inForm) toast(textOf(error), "bad");
+    },
   });
 }

@@ -16,6 +16,8 @@ const ApprovalRules = lazy(async () => ({
   default: (await import("@/settings/ApprovalRules")).ApprovalRules,
 }));
 
+const FileDialog = lazy(async () => ({ default: (await import("@/code/FileDialog")).FileDialog }));
+
 export function Dialogs() {
   const dialog = useView(view => view.dialog);
   switch (dialog?.kind) {
@@ -31,6 +33,12 @@ export function Dialogs() {
       return (
         <Suspense>
           <ApprovalRules chatId={dialog.chatId} onClose={close} />
+        </Suspense>
+      );
+    case "file":
+      return (
+        <Suspense>
+          <FileDialog chatId={dialog.chatId} path={dialog.path} line={dialog.line} onClose={close} />
         </Suspense>
       );
     case "rename":

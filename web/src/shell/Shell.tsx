@@ -1,7 +1,7 @@
 // The frame of the page: chats to the left, what is shown in the middle. On a phone the chats are a drawer.
 
 import { useQueryClient } from "@tanstack/react-query";
-import { Outlet } from "@tanstack/react-router";
+import { Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { useShortcuts } from "@/actions/hooks";
 import { ChatList } from "@/chats/ChatList";
@@ -31,20 +31,37 @@ function useChatList(): void {
   );
 }
 
+/** Seen when it has the focus. Not a plain link: the address stays as it is. */
+function Skip({ to, children }: { to: string; children: string }) {
+  return (
+    <a
+      href={`#${to}`}
+      onClick={event => {
+        event.preventDefault();
+        document.getElementById(to)?.focus();
+      }}
+      className="-translate-y-20 absolute top-2 left-2 z-50 rounded-md bg-accent px-3 py-1.5 text-on-accent focus:translate-y-0"
+    >
+      {children}
+    </a>
+  );
+}
+
 export function Shell() {
   useShortcuts();
   useChatList();
   const wide = useView(view => view.wide);
   const drawer = useView(view => view.drawer);
   const { listOpen, listWidth } = usePreferences();
+  const writes = useLocation({
+    select: ({ pathname }) => pathname === "/" || pathname.startsWith("/chats/"),
+  });
   return (
     <div className="flex h-dvh overflow-hidden bg-canvas">
-      <a
-        href="#conversation"
-        className="-translate-y-20 absolute top-2 left-2 z-50 rounded-md bg-accent px-3 py-1.5 text-on-accent focus:translate-y-0"
-      >
-        {texts.shell.skip}
-      </a>
+      <nav aria-label={texts.shell.skipLinks}>
+        <Skip to="conversation">{texts.shell.skip}</Skip>
+        {writes && <Skip to="composer">{texts.shell.skipToComposer}</Skip>}
+      </nav>
       {wide && listOpen && (
         <nav
           aria-label={texts.shell.chats}

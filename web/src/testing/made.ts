@@ -33,6 +33,7 @@ export function chatWith(change: Partial<Chat> = {}): Chat {
     parent_call_id: null,
     root_id: id,
     run_id: null,
+    origin: { kind: "person" },
     workspace_id: null,
     labels: [],
     pinned: false,
@@ -46,6 +47,9 @@ export function chatWith(change: Partial<Chat> = {}): Chat {
     usage: USAGE,
     created_at: "2026-01-01T00:00:00Z",
     updated_at: "2026-01-01T00:00:00Z",
+    last_turn: null,
+    children: 0,
+    max_steps: null,
     ...change,
   };
 }

@@ -13,15 +13,19 @@ import {
 } from "lucide-react";
 import { memo, useState } from "react";
 import { useSession } from "@/api/queries";
+import type { Message } from "@/api/schema";
 import { useChat } from "@/feed/hooks";
+import { type AgentState, stateOf } from "@/panels/agents/state";
+import { useAgents } from "@/panels/agents/useAgents";
 import { texts } from "@/texts";
 import type { Call } from "@/transcript/rows";
-import { duration } from "@/ui/format";
+import { duration, moment } from "@/ui/format";
 import { useTick } from "@/ui/tick";
 import { Ask } from "./asks/Ask";
 import { Uncertain } from "./asks/Uncertain";
 import { ChatLink, chatIn } from "./bodies/Agents";
 import { approvalText, Details } from "./Details";
+import { fieldsOf } from "./input";
 import { rendererOf } from "./registry";
 import { type CallState, type CallView, elapsed, exitCode, isOver, viewOf } from "./state";
 import { titleOf } from "./titles";
@@ -39,7 +43,9 @@ export const CallLine = memo(function CallLine({ chatId, call }: { chatId: strin
 
 /** Draws a call from what is known of it. */
 export function CallShown({ chatId, view }: { chatId: string; view: CallView }) {
-  const [open, setOpen] = useState(false);
+  const [chosen, setOpen] = useState<boolean | null>(null);
+  // What somebody answered stays in sight.
+  const open = chosen ?? (view.name === "ask_user" && view.state === "succeeded");
   const { icon: Icon } = rendererOf(view.name);
   const { what, on, code } = titleOf(view.name, view.input);
   const child = STARTS_AGENTS.has(view.name) ? chatIn(view.output) : null;
@@ -68,7 +74,12 @@ export function CallShown({ chatId, view }: { chatId: string; view: CallView }) 
             className={clsx("size-4 shrink-0 text-faint transition-transform", open && "rotate-90")}
           />
         </button>
-        {child !== null && <ChatLink chatId={child}>{t.openAgent}</ChatLink>}
+        {child !== null && (
+          <>
+            <AgentEnd chatId={chatId} child={child} />
+            <ChatLink chatId={child}>{t.openAgent}</ChatLink>
+          </>
+        )}
       </div>
       {open && <Details chatId={chatId} view={view} />}
       {view.ask !== null && <Ask ask={view.ask} />}
@@ -76,6 +87,27 @@ export function CallShown({ chatId, view }: { chatId: string; view: CallView }) 
     </div>
   );
 }
+
+/** How the agent that was started here is doing, or how it ended. */
+function AgentEnd({ chatId, child }: { chatId: string; child: string }) {
+  const agent = useAgents(chatId)?.find(one => one.id === child);
+  if (agent === undefined) return null;
+  const state = stateOf(agent);
+  return (
+    <span data-testid="agent-end" data-state={state} className={clsx("shrink-0 text-xs", END_LOOK[state])}>
+      {texts.panels.agents.states[state]}
+    </span>
+  );
+}
+
+const END_LOOK: Record<AgentState, string> = {
+  working: "text-accent-text",
+  waiting: "text-soft",
+  needs_you: "text-warn",
+  done: "text-good",
+  stopped: "text-warn",
+  failed: "text-bad",
+};
 
 /** What a person said of it stays in sight. */
 function Decided({ view }: { view: CallView }) {
@@ -123,11 +155,24 @@ function Outcome({ view }: { view: CallView }) {
 /** The model was told that nobody knows; a person may still say so, once. */
 function SayLater({ chatId, view }: { chatId: string; view: CallView }) {
   const said = useChat(state =>
-    state.messages.some(message => message.parts.some(part => isAbout(part, view.id))),
+    state.messages.find(message => message.parts.some(part => isAbout(part, view.id))),
   );
   const archived = useChat(state => state.chat?.archived ?? false);
-  if (said || archived) return null;
+  if (said !== undefined) return <Told at={said.created_at} decision={decisionIn(said.parts, view.id)} />;
+  if (archived) return null;
   return <Uncertain told ask={{ call_id: view.id, chat_id: chatId, name: view.name, input: view.input }} />;
+}
+
+/** What was decided stays with the call. */
+function Told({ at, decision }: { at: string; decision: "retry" | "done" | "skip" | null }) {
+  if (decision === null) return null;
+  return <p className="px-1.5 pb-1 text-faint text-xs">{t.decided[decision](t.byYou, moment(at))}</p>;
+}
+
+function decisionIn(parts: Message["parts"], callId: string): "retry" | "done" | "skip" | null {
+  const part = parts.find(one => isAbout(one, callId));
+  const said = part?.type === "notice" ? fieldsOf(part.data).decision : null;
+  return said === "retry" || said === "done" || said === "skip" ? said : null;
 }
 
 function isAbout(part: { type: string; code?: string; data?: unknown }, callId: string): boolean {

@@ -20,6 +20,7 @@ export function Details({ chatId, view }: { chatId: string; view: CallView }) {
     view.byProvider ? t.byProvider(view.name) : view.name,
     view.startedAt === null ? null : moment(new Date(view.startedAt).toISOString()),
     approval === null ? null : approvalText(approval, view.state, me),
+    approval?.by === "person" && isPlain(approval) ? moment(approval.at) : null,
   ];
   return (
     <div className="mb-2 ml-3.5 flex flex-col gap-2 border-l-2 py-1 pl-3">
@@ -50,12 +51,18 @@ function useApproval(chatId: string, view: CallView): Approval | null {
 /** What the server itself did not run as a call has none. */
 const hasSpan = (view: CallView): boolean => !view.byProvider && view.name !== "chat_summarized";
 
+/** Of an approval the moment is told apart; of a decision on an unknown outcome it is part of the text. */
+const isPlain = (approval: Approval): boolean =>
+  approval.decision === "approve" || approval.decision === "deny";
+
 /** Pure: who decided, for how long, and why. */
 export function approvalText(approval: Approval, state: CallView["state"], me: string | undefined): string {
-  const person = approval.user_id !== null && approval.user_id === me ? t.byYou : t.byPerson;
-  const who = approval.by === "person" ? person : t.byRule(approval.rule ?? "");
-  const verb = state === "denied" ? t.denied : t.approved;
-  const scope = approval.by === "rule" ? "" : ` ${approval.scope === "chat" ? t.forChat : t.forOnce}`;
   const note = approval.note ? `: ${approval.note}` : "";
-  return verb(who) + scope + note;
+  if (approval.by === "rule") return t.byRule(approval.rule ?? "", state === "denied") + note;
+  const who = approval.user_id !== null && approval.user_id === me ? t.byYou : t.byPerson;
+  const { decision } = approval;
+  if (decision === "retry" || decision === "done" || decision === "skip") {
+    return t.decided[decision](who, moment(approval.at)) + note;
+  }
+  return (state === "denied" ? t.denied : t.approved[approval.scope])(who) + note;
 }

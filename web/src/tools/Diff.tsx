@@ -2,8 +2,13 @@
 
 import clsx from "clsx";
 import { useMemo, useState } from "react";
+import { coloursOf } from "@/code/diffColours";
+import { Pieces } from "@/code/Pieces";
+import { useHighlighter } from "@/code/useHighlighter";
 import { type DiffFile, type Line as DiffLine, parseDiff } from "@/panels/changes/parse";
+import { Marked } from "@/text/Marked";
 import { texts } from "@/texts";
+import type { Piece } from "@/transcript/markdown/highlight";
 import { Button } from "@/ui/Button";
 import { PathLink } from "./PathLink";
 
@@ -34,10 +39,11 @@ function OneFile({ file }: { file: DiffFile }) {
   const [all, setAll] = useState(false);
   const lines = linesOf(file);
   const shown = all ? lines : lines.slice(0, AT_FIRST);
+  const highlight = useHighlighter();
   return (
     <div className="overflow-hidden rounded-md border bg-canvas">
       <div className="flex items-center gap-2 border-b bg-sunken px-2 py-1 text-xs">
-        <PathLink path={file.path} changed className="min-w-0 font-mono" />
+        <PathLink path={file.path} className="min-w-0 font-mono" />
         {file.added > 0 && <span className="tabular shrink-0 text-good">+{file.added}</span>}
         {file.removed > 0 && <span className="tabular shrink-0 text-bad">−{file.removed}</span>}
       </div>
@@ -46,7 +52,7 @@ function OneFile({ file }: { file: DiffFile }) {
         <div className="w-max min-w-full">
           {shown.map((line, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name
-            <Line key={index} line={line} />
+            <Line key={index} line={line} pieces={line && coloursOf(file, line, highlight)} />
           ))}
         </div>
         {lines.length > shown.length && (
@@ -62,7 +68,7 @@ function OneFile({ file }: { file: DiffFile }) {
 const LOOK = { added: "bg-good-soft", removed: "bg-bad-soft", same: "" };
 const SIGN = { added: "+", removed: "-", same: " " };
 
-function Line({ line }: { line: DiffLine | null }) {
+function Line({ line, pieces }: { line: DiffLine | null; pieces: readonly Piece[] | null }) {
   if (line === null) return <div className="px-3 text-faint">⋯</div>;
   return (
     <div className={clsx("flex", LOOK[line.kind])}>
@@ -70,7 +76,9 @@ function Line({ line }: { line: DiffLine | null }) {
         {line.new ?? line.old ?? ""}
       </span>
       <span className="w-4 shrink-0 whitespace-pre text-faint">{SIGN[line.kind]}</span>
-      <span className="whitespace-pre pr-3">{line.text}</span>
+      <span className="whitespace-pre pr-3">
+        {pieces === null ? <Marked text={line.text} /> : <Pieces pieces={pieces} />}
+      </span>
     </div>
   );
 }

@@ -1,40 +1,29 @@
-// A path in what an agent said or did. A file that was changed is shown among the changes; any other path is
-// copied.
+// A path in what an agent said or did: opens the file to be read, at the line that stands behind it.
 
 import clsx from "clsx";
 import type { ReactNode } from "react";
-import { openPanel } from "@/panels/actions";
-import { PANELS } from "@/panels/registry";
+import { useOpenChat } from "@/chat/open";
 import { texts } from "@/texts";
-import { copy } from "@/transcript/copy";
-import { toast } from "@/ui/view";
-
-const t = texts.tools;
-const CHANGES = "changes";
+import { show } from "@/ui/view";
+import { placeOf } from "./place";
 
 export function PathLink({
   path,
-  changed = false,
   children,
   className,
 }: {
   path: string;
-  changed?: boolean;
   children?: ReactNode;
   className?: string;
 }) {
-  const shows = changed && PANELS.some(panel => panel.id === CHANGES);
-  const follow = async () => {
-    if (shows) openPanel(CHANGES);
-    else if (await copy(path)) toast(t.pathCopied(path), "good");
-  };
   return (
     <button
       type="button"
-      title={shows ? t.showChanges(path) : t.copyPath(path)}
+      title={texts.tools.openFile(path)}
       onClick={event => {
         event.stopPropagation();
-        void follow();
+        const chat = useOpenChat.getState().chat;
+        if (chat !== null) show({ kind: "file", chatId: chat.id, ...placeOf(path) });
       }}
       className={clsx(
         "max-w-full truncate text-left align-bottom text-accent-text underline-offset-2 hover:underline",

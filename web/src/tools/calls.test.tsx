@@ -39,6 +39,7 @@ const spanOf = (change: Partial<Span> = {}): Span => ({
   started_at: "2026-01-01T00:00:00Z",
   finished_at: null,
   duration_ms: null,
+  estimated: false,
   usage: null,
   outcome: null,
   failure: null,
@@ -61,19 +62,14 @@ describe("every state of a call", () => {
       "writing",
       { type: "tool_call_delta" as const, call_id: "a", name: "execute", text: '{"command": "ls"' },
       running,
-      "is being written",
+      "preparing",
     ],
-    ["pending", call("execute"), running, "has not begun"],
-    ["running", call("execute"), { ...running, spans: new Map([["call-a", spanOf()]]) }, "is running"],
+    ["pending", call("execute"), running, "waiting"],
+    ["running", call("execute"), { ...running, spans: new Map([["call-a", spanOf()]]) }, "running"],
     ["asking", call("execute"), { chat: asking("approval", "execute", {}) }, "needs you"],
     ["succeeded", call("execute"), { ...running, results: results(resultOf()) }, "done"],
     ["failed", call("execute"), { ...running, results: results(resultOf({ outcome: "failed" })) }, "failed"],
-    [
-      "denied",
-      call("execute"),
-      { ...running, results: results(resultOf({ outcome: "denied" })) },
-      "not allowed",
-    ],
+    ["denied", call("execute"), { ...running, results: results(resultOf({ outcome: "denied" })) }, "denied"],
     [
       "cancelled",
       call("execute"),
@@ -84,13 +80,13 @@ describe("every state of a call", () => {
       "expired",
       call("execute"),
       { ...running, results: results(resultOf({ outcome: "expired" })) },
-      "nobody answered",
+      "timed out waiting for you",
     ],
     [
       "uncertain",
       call("execute"),
       { ...running, results: results(resultOf({ outcome: "uncertain" })) },
-      "nobody knows",
+      "outcome unknown",
     ],
   ])("%s", async (state, part, chat, word) => {
     await drawn(<CallLine chatId={CHAT} call={part} />, chat);
@@ -124,7 +120,8 @@ describe("opened, a call shows", () => {
     await drawn(<CallLine chatId={CHAT} call={call(name, input)} />, {
       results: results(resultOf({ name, ...result })),
     });
-    await open();
+    // What somebody answered is open by itself.
+    if (name !== "ask_user") await open();
     return line();
   };
 
@@ -156,7 +153,7 @@ describe("opened, a call shows", () => {
       { output: { accepted: false, remarks: "no" } },
     );
     expect(shown.querySelector("h2")?.textContent).toBe("Do it");
-    expect(shown.textContent).toContain("Sent back: no");
+    expect(shown.textContent).toContain("Changes requested: no");
   });
   it("sub-agents with the way to them", async () => {
     const id = "0199c000-0000-7000-8000-000000000001";
@@ -171,7 +168,7 @@ describe("opened, a call shows", () => {
     expect(shown.textContent).toContain("They talked.");
     expect(shown.textContent).toContain("80 %");
   });
-  it("input and output of a tool that nobody knows, whatever they are", async () => {
+  it("input and output of a tool that outcome unknown, whatever they are", async () => {
     const shown = await inside("toString", { a: "<img src=x onerror=alert(1)>", b: [1] }, { output: null });
     expect(shown.querySelector("img")).toBeNull();
     expect(shown.textContent).toContain("<img src=x onerror=alert(1)>");
@@ -221,14 +218,22 @@ describe("asking a person", () => {
     around.asked.find(one => one.path === `/chats/${CHAT}/calls/a/decision`)?.body;
 
   it("shows exactly what will run", async () => {
-    const command = `echo ${"x".repeat(6000)}\nrm -rf /`;
-    await ask("approval", "execute", { command, timeout_seconds: 5 });
+    const command = `echo harmless${"\n".repeat(120)}rm -rf /`;
+    const around = await ask("approval", "execute", { command, timeout_seconds: 5, cwd: "src" });
+    expect(screen.getByTestId("ask").textContent).toContain("Directorysrc");
+    expect(screen.getByTestId("ask").textContent).toContain("Timeout5 s");
+    // What is folded cannot be allowed unseen.
+    await press(/^Allow once/);
+    expect(decision(around)).toBeUndefined();
+    await press("Show 97 more lines");
     expect(screen.getByTestId("ask").textContent).toContain(command);
-    expect(screen.getByTestId("ask").textContent).toContain("timeout_seconds");
+    await press(/^Allow once/);
+    expect(decision(around)).toEqual({ decision: "approve", scope: "once" });
   });
   it.each([
-    ["Once", { decision: "approve", scope: "once" }],
-    ["Always allow execute in this chat", { decision: "approve", scope: "chat" }],
+    [/^Allow once/, { decision: "approve", scope: "once" }],
+    [/^Allow for this chat/, { decision: "approve", scope: "chat" }],
+    ["Always allow (rule)", { decision: "approve", scope: "always" }],
   ])("%s", async (button, body) => {
     const around = await ask("approval", "execute", { command: "ls" });
     await press(button);
@@ -236,14 +241,14 @@ describe("asking a person", () => {
   });
   it("no, because", async () => {
     const around = await ask("approval", "execute", { command: "ls" });
-    await press("No, because…");
-    fireEvent.change(screen.getByLabelText(/Why not/), { target: { value: "not here" } });
-    await press("Do not allow");
+    await press(/^Deny…/);
+    fireEvent.change(screen.getByLabelText(/^Reason/), { target: { value: "not here" } });
+    await press("Deny");
     expect(decision(around)).toEqual({ decision: "deny", note: "not here" });
   });
   it.each([
     ["Run again", "retry"],
-    ["It was done", "done"],
+    ["It finished", "done"],
     ["Skip", "skip"],
   ])("of a call whose outcome is unknown: %s", async (button, verdict) => {
     const around = await ask("uncertain", "execute", { command: "deploy" });
@@ -255,10 +260,10 @@ describe("asking a person", () => {
       chat: chatWith(),
       results: results(resultOf({ outcome: "uncertain" })),
     });
-    expect(screen.getByRole("button", { name: "It was done" })).toBeTruthy();
+    expect(screen.getByRole("button", { name: "It finished" })).toBeTruthy();
     const notice = { type: "notice" as const, code: "uncertain_call", text: "done", data: { call_id: "a" } };
     await around.tell({ messages: [messageWith({ role: "system", parts: [notice] })] });
-    expect(screen.queryByRole("button", { name: "It was done" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "It finished" })).toBeNull();
   });
   it("questions, by a form that is sent when it is complete", async () => {
     const input = {
@@ -281,7 +286,7 @@ describe("asking a person", () => {
   });
   it("a plan, accepted or sent back", async () => {
     const around = await ask("plan", "propose_plan", { plan: "1. do" });
-    await press("Accept the plan");
+    await press("Accept plan");
     expect(around.asked.at(-1)?.body).toMatchObject({ results: [{ output: { accepted: true } }] });
   });
   it("a call for a program is not asked of a person", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { visibleRequest } from "@/text/visible";
 import { runsOf } from "./ansi";
-import { visible } from "./asks/Exactly";
 import { answerOf, chosen, NOTHING, questionsIn } from "./asks/questions";
 import { chatIn } from "./bodies/Agents";
 import { approvalText } from "./Details";
@@ -83,24 +83,28 @@ describe("questions", () => {
 });
 
 it("what is approved is what was seen: signs that hide or turn text are spelled out", () => {
-  expect(visible("rm \u202e-rf\u200b /\n")).toBe("rm \\u202e-rf\\u200b /\n");
+  expect(visibleRequest("rm \u202e-rf\u200b /\n")).toBe("rm ⟨U+202E⟩-rf⟨U+200B⟩ /\n");
 });
 
 it("who approved it stays known", () => {
   const approval = {
     by: "person" as const,
+    decision: "approve" as const,
     user_id: "u1",
     rule: null,
     scope: "chat" as const,
     note: null,
     at: "2026-01-01T00:00:00Z",
   };
-  expect(approvalText(approval, "succeeded", "u1")).toBe("approved by you for this chat");
+  expect(approvalText(approval, "succeeded", "u1")).toBe("Allowed for this chat by you");
   expect(approvalText({ ...approval, scope: "once", note: "too risky" }, "denied", "u2")).toBe(
-    "refused by another person once: too risky",
+    "Denied by someone else: too risky",
   );
   expect(approvalText({ ...approval, by: "rule", rule: "auto: workspace" }, "succeeded", "u1")).toBe(
-    "approved by the rule “auto: workspace”",
+    "Allowed automatically",
+  );
+  expect(approvalText({ ...approval, decision: "skip" }, "cancelled", "u1")).toMatch(
+    /^Outcome unknown; skipped by you, /,
   );
 });
 

@@ -1,5 +1,6 @@
 // A call in one line: what it does, and on what. Pure.
 
+import { visible } from "@/text/visible";
 import { texts } from "@/texts";
 import { fieldsOf, listIn, readable, textIn, textsIn } from "./input";
 
@@ -14,7 +15,7 @@ const t = texts.tools.does;
 
 export function titleOf(name: string, input: unknown): Title {
   const make = TITLES[name];
-  if (make === undefined) return { what: name, on: firstText(input), code: true };
+  if (make === undefined) return { what: visible(name), on: firstText(input), code: true };
   const [what, on, code = true] = make(input);
   return { what, on: oneLine(on), code };
 }
@@ -104,5 +105,5 @@ const firstLine = (text: string): string =>
     ?.replace(/^#+\s*/, "") ?? "";
 
 function oneLine(text: string): string {
-  return text.slice(0, 300).replace(/\s+/g, " ").trim();
+  return visible(text.slice(0, 300).replace(/\s+/g, " ").trim());
 }

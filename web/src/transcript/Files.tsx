@@ -6,6 +6,8 @@ import { useState } from "react";
 import { urlOf } from "@/api/client";
 import type { File as FilePart } from "@/api/schema";
 import { texts } from "@/texts";
+import { bytes } from "@/ui/format";
+import { Lightbox } from "./Lightbox";
 
 const t = texts.transcript;
 
@@ -14,17 +16,27 @@ export function FileGrid({ files }: { files: readonly FilePart[] }) {
     <div className={clsx("my-1 grid gap-2", files.length > 1 ? "grid-cols-2" : "grid-cols-1")}>
       {files.map((file, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the same file may be there twice
-        <FileTile key={index} file={file} />
+        <FileTile key={index} file={file} among={files} />
       ))}
     </div>
   );
 }
 
-export function FileTile({ file }: { file: FilePart }) {
+const isPicture = (file: FilePart): boolean => file.media_type.startsWith("image/");
+
+/** `among`: the files that it is shown with. */
+export function FileTile({ file, among = [file] }: { file: FilePart; among?: readonly FilePart[] }) {
+  const [open, setOpen] = useState(false);
+  const pictures = among.filter(isPicture);
   const url = urlOf("/files/{file_id}", { file_id: file.file_id }, undefined);
   return (
     <figure className="w-fit max-w-full overflow-hidden rounded-lg border bg-raised">
-      {file.media_type.startsWith("image/") && <Thumbnail file={file} />}
+      {isPicture(file) && (
+        <>
+          <Thumbnail file={file} onOpen={() => setOpen(true)} />
+          {open && <Lightbox files={pictures} at={pictures.indexOf(file)} onClose={() => setOpen(false)} />}
+        </>
+      )}
       <figcaption className="flex max-w-72 items-center gap-2 px-2 py-1 text-xs">
         <FileText aria-hidden className="size-4 shrink-0 text-faint" />
         <span className="min-w-0 flex-1 truncate">{file.name}</span>
@@ -42,7 +54,7 @@ export function FileTile({ file }: { file: FilePart }) {
   );
 }
 
-function Thumbnail({ file }: { file: FilePart }) {
+function Thumbnail({ file, onOpen }: { file: FilePart; onOpen: () => void }) {
   const [state, setState] = useState<"loading" | "shown" | "broken">("loading");
   const [attempt, setAttempt] = useState(0);
   const url = urlOf("/files/{file_id}/thumbnail", { file_id: file.file_id }, { again: attempt || null });
@@ -65,9 +77,12 @@ function Thumbnail({ file }: { file: FilePart }) {
   }
   return (
     // The room is taken from the beginning: nothing jumps when the picture comes.
-    <div
+    <button
+      type="button"
+      onClick={onOpen}
+      aria-label={t.openPicture(file.name)}
       className={clsx(
-        "flex h-48 w-60 max-w-full items-center justify-center bg-sunken",
+        "flex h-48 w-60 max-w-full cursor-zoom-in items-center justify-center bg-sunken",
         state === "loading" && "animate-pulse",
       )}
     >
@@ -78,12 +93,6 @@ function Thumbnail({ file }: { file: FilePart }) {
         onError={() => setState("broken")}
         className={clsx("max-h-full max-w-full object-contain", state === "loading" && "opacity-0")}
       />
-    </div>
+    </button>
   );
-}
-
-export function bytes(size: number): string {
-  if (size < 1024) return `${size} B`;
-  if (size < 1024 * 1024) return `${Math.round(size / 1024)} KB`;
-  return `${(size / 1024 / 1024).toFixed(1)} MB`;
 }

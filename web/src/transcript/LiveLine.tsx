@@ -43,12 +43,16 @@ export function LiveLine() {
 
 function Speed() {
   const running = useChat(state => state.chat?.status === "running");
+  const speaks = useChat(state => state.preview !== null);
   const speed = useChat(state => state.usage?.tokens_per_second ?? null);
   const used = useChat(state => state.usage?.context_used ?? null);
   const limit = useChat(state => state.usage?.context_limit ?? null);
   if (!running) return null;
   const facts = [
-    speed !== null && speed > 0 && t.speed(speed >= 10 ? Math.round(speed) : Number(speed.toFixed(1))),
+    speaks &&
+      speed !== null &&
+      speed > 0 &&
+      t.speed(speed >= 10 ? Math.round(speed) : Number(speed.toFixed(1))),
     used !== null && used > 0 && t.context(tokens(used), limit === null ? null : tokens(limit)),
   ].filter(Boolean);
   return (

@@ -73,15 +73,15 @@ function UserRow({ chatId, row }: Omit<Props, "marked">) {
 
 const LONG = 1_200;
 
-/** As the person wrote it; a long one is cut until it is asked for. */
+/** What the person wrote, with its line ends; a long one is cut until it is asked for. */
 function Written({ text }: { text: string }) {
   const [whole, setWhole] = useState(false);
   const long = text.length > LONG;
   return (
     <>
-      <p className="whitespace-pre-wrap break-words">
-        {long && !whole ? `${text.slice(0, LONG)}…` : text.slice(0, 200_000)}
-      </p>
+      <div data-testid="written" className="break-words [&_li]:whitespace-pre-line [&_p]:whitespace-pre-line">
+        <Markdown text={long && !whole ? `${text.slice(0, LONG)}…` : text.slice(0, 200_000)} />
+      </div>
       {long && (
         <button
           type="button"

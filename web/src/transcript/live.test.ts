@@ -55,12 +55,12 @@ describe("what happens now", () => {
     ],
     ["sub-agents", open({ status: "running", waiting: "children" }), /^Waiting for sub-agents/],
     ["stopping", open({ status: "interrupting" }), /^Stopping/],
-    ["held", open({ status: "idle", waiting: "held" }), /being edited/],
-    ["reconnecting", open({ status: "running" }, { link: "reconnecting" }), /^Reconnecting/],
+    ["held", open({ status: "idle", waiting: "held" }), /on hold/],
+    ["reconnecting", open({ status: "running" }, { link: "reconnecting" }), /Reconnecting/],
     ["an approval", asking("approval"), /approval/],
     ["a question", asking("question"), /answer/],
     ["a plan", asking("plan"), /plan/],
-    ["an uncertain call", asking("uncertain"), /nobody knows/],
+    ["an uncertain call", asking("uncertain"), /may or may not have finished/],
     ["a program", asking("client_tool"), /program/],
   ])("%s", (_, state, text) => {
     const live = liveOf(state, NOW);

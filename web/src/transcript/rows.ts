@@ -151,7 +151,12 @@ export function foldedOf(lines: readonly Line[]): number {
 
 /** The row a message is in, or -1. */
 export function rowOf(rows: readonly Row[], messageId: string): number {
-  return rows.findIndex(row => row.entries.some(entry => entry.message?.id === messageId));
+  const exact = rows.findIndex(row => row.entries.some(entry => entry.message?.id === messageId));
+  if (exact >= 0 || messageId.length !== 36) return exact;
+  // A message that has no row of its own (the results of calls) belongs to the row before it: ids are in order.
+  const first = rows[0]?.entries[0]?.message?.id ?? "";
+  if (messageId < first) return -1;
+  return rows.findLastIndex(row => (row.entries[0]?.message?.id ?? "~") <= messageId);
 }
 
 /** The newest message of a row. */

@@ -41,6 +41,7 @@ export function Button({
         "inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md font-medium transition-colors",
         "disabled:cursor-default disabled:opacity-50",
         small ? "h-7 px-2 text-xs" : "h-8 px-3 text-sm",
+        "max-sm:min-h-10",
         LOOK[weight],
         className,
       )}
@@ -77,6 +78,7 @@ export function IconButton({ icon: Icon, label, keys, small, main, className, ..
         "disabled:cursor-default disabled:opacity-50 aria-pressed:bg-chosen",
         main ? LOOK.main : LOOK.quiet,
         small ? "size-7" : "size-8",
+        "max-sm:size-10",
         className,
       )}
     >

@@ -1,10 +1,25 @@
 // Fields of forms: a label, a control, what it is for, and what is wrong with it.
 
 import clsx from "clsx";
-import { type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes, useId } from "react";
+import {
+  createContext,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type TextareaHTMLAttributes,
+  useContext,
+  useId,
+} from "react";
 
 const CONTROL =
   "w-full rounded-md border border-line-strong/70 bg-canvas px-2.5 py-1.5 text-sm placeholder:text-faint disabled:opacity-60";
+
+/** What the server found wrong, by the name of the field. */
+export const FieldProblems = createContext<ReadonlyMap<string, string>>(new Map());
+
+const useProblem = (given: string | undefined, name: string | undefined): string | undefined => {
+  const problems = useContext(FieldProblems);
+  return given ?? (name === undefined ? undefined : problems.get(name));
+};
 
 interface Common {
   label: string;
@@ -41,8 +56,9 @@ type TextProps = Common & { onValue: (value: string) => void } & Omit<
     "onChange"
   >;
 
-export function TextField({ label, hint, error, onValue, className, ...rest }: TextProps) {
+export function TextField({ label, hint, error: given, onValue, className, ...rest }: TextProps) {
   const id = useId();
+  const error = useProblem(given, rest.name);
   return (
     <Around id={id} label={label} hint={hint} error={error}>
       <input
@@ -65,8 +81,9 @@ type AreaProps = Common & { onValue: (value: string) => void } & Omit<
     "onChange"
   >;
 
-export function AreaField({ label, hint, error, onValue, className, ...rest }: AreaProps) {
+export function AreaField({ label, hint, error: given, onValue, className, ...rest }: AreaProps) {
   const id = useId();
+  const error = useProblem(given, rest.name);
   return (
     <Around id={id} label={label} hint={hint} error={error}>
       <textarea
@@ -91,14 +108,18 @@ interface ChoiceProps extends Common {
   choices: readonly Choice[];
   onValue: (value: string) => void;
   disabled?: boolean;
+  name?: string;
 }
 
-export function ChoiceField({ label, hint, error, value, choices, onValue, disabled }: ChoiceProps) {
+export function ChoiceField(props: ChoiceProps) {
+  const { label, hint, value, choices, onValue, disabled, name } = props;
   const id = useId();
+  const error = useProblem(props.error, name);
   return (
     <Around id={id} label={label} hint={hint} error={error}>
       <select
         id={id}
+        name={name}
         value={value}
         disabled={disabled}
         aria-describedby={described(id, { hint, error })}

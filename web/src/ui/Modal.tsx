@@ -11,12 +11,17 @@ interface Props {
   /** The title is for screen readers alone. */
   bare?: boolean;
   wide?: boolean;
+  /** For lines of code. */
+  reading?: boolean;
+  /** All of the window. */
+  full?: boolean;
   onClose: () => void;
   /** What has `data-first` gets the focus. */
   children: ReactNode;
 }
 
-export function Modal({ title, bare = false, wide = false, onClose, children }: Props) {
+export function Modal(props: Props) {
+  const { title, bare = false, wide = false, reading = false, full = false, onClose, children } = props;
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -42,12 +47,13 @@ export function Modal({ title, bare = false, wide = false, onClose, children }: 
       }}
       onClick={event => event.target === ref.current && onClose()}
       className={clsx(
-        "m-auto max-h-[min(85dvh,48rem)] w-[calc(100vw-2rem)] overflow-hidden rounded-xl border border-line bg-raised p-0 shadow-lift outline-none",
-        bare && "mt-[12dvh]",
-        wide ? "max-w-3xl" : "max-w-lg",
+        "m-auto w-[calc(100vw-2rem)] overflow-hidden rounded-xl border border-line bg-raised p-0 shadow-lift outline-none",
+        full ? "max-h-[94dvh] max-w-none" : "max-h-[min(85dvh,48rem)]",
+        bare && !full && "mt-[12dvh]",
+        !full && (reading ? "max-w-5xl" : wide ? "max-w-3xl" : "max-w-lg"),
       )}
     >
-      <div className="flex max-h-[min(85dvh,48rem)] flex-col">
+      <div className={clsx("flex flex-col", full ? "max-h-[94dvh]" : "max-h-[min(85dvh,48rem)]")}>
         <header
           className={
             bare ? "sr-only" : "flex items-center justify-between border-line border-b py-2 pr-2 pl-4"

@@ -2,6 +2,7 @@
 
 // Made once: making one costs more than drawing a message.
 const DAY = new Intl.DateTimeFormat("en", { day: "numeric", month: "short" });
+const EXACT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 
 export function tokens(count: number): string {
@@ -37,6 +38,17 @@ export function age(at: string, now: Date): string {
   return DAY.format(new Date(at));
 }
 
+/** With seconds, for traces. */
+export function exactMoment(at: string): string {
+  return EXACT.format(new Date(at));
+}
+
 export function moment(at: string): string {
   return MOMENT.format(new Date(at));
+}
+
+export function bytes(size: number): string {
+  if (size < 1024) return `${size} B`;
+  if (size < 1024 * 1024) return `${Math.round(size / 1024)} KB`;
+  return `${(size / 1024 / 1024).toFixed(1)} MB`;
 }

@@ -16,6 +16,7 @@ export type Dialog =
   | { kind: "shortcuts" }
   | { kind: "confirm"; text: string; confirm: string; run: () => void }
   | { kind: "approvals"; chatId: string }
+  | { kind: "file"; chatId: string; path: string; line: number | null }
   | { kind: "rename"; chatId: string; title: string };
 
 interface View {

@@ -7,12 +7,13 @@ from typing import cast
 
 import msgspec
 
-from holdfast.cli.neutral import neutral, neutral_line
+from holdfast.cli.conversation.parts import parts_of
+from holdfast.cli.safe_text import neutral_line, neutral_request
 from holdfast.core.calls import ActionCall, Scope, Verdict
 from holdfast.core.shapes import Json, Record, encode_text
 
 
-class Question(Record, frozen=True, kw_only=True):
+class AskedQuestion(Record, frozen=True, kw_only=True):
     id: str
     text: str
     options: tuple[str, ...] | None = None
@@ -20,11 +21,11 @@ class Question(Record, frozen=True, kw_only=True):
 
 
 class _Questions(Record, frozen=True, kw_only=True):
-    questions: tuple[Question, ...]
+    questions: tuple[AskedQuestion, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Decide:
+class DecisionAnswer:
     call: ActionCall
     decision: Verdict
     scope: Scope = "once"
@@ -45,16 +46,34 @@ class Unclear:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """The next part of what is asked, and what is asked with it read."""
+
+    text: str
+    asking: "Asking"
+
+
+@dataclass(frozen=True, slots=True)
 class Asking:
-    """A call that waits for a person, and the answers to the first of its questions."""
+    """A call that waits for a person, the answers to the first of its questions, and what of the request has
+    not been shown yet."""
 
     call: ActionCall
     answers: tuple[Json, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    def begun(self, columns: int, rows: int) -> Part:
+        """The first part of the request, as much as the screen holds. Questions are short and asked whole."""
+        text = self.request()
+        first, *rest = (text,) if self.call.kind == "question" else parts_of(text, columns, rows)
+        return Part(first, replace(self, unread=tuple(rest)))
 
     def request(self) -> str:
         """Everything that is asked for, in full: what is approved must be what was seen."""
         call = self.call
         match call.kind:
+            case "approval" if call_asks_for_path(call):
+                return f"The agent wants to read what is outside of the workspace:\n{_shown(call.input)}"
             case "approval":
                 return f"{neutral_line(call.name, 100)} wants to run:\n{_shown(call.input)}"
             case "uncertain":
@@ -63,7 +82,7 @@ class Asking:
                     f"{neutral_line(call.name, 100)}\n{_shown(call.input)}"
                 )
             case "plan":
-                return f"A plan:\n{neutral(str(_field(call.input, 'plan') or _shown(call.input)))}"
+                return f"A plan:\n{neutral_request(str(_field(call.input, 'plan') or _shown(call.input)))}"
             case "question":
                 return _asked(self._question())
             case "client_tool":
@@ -71,9 +90,14 @@ class Asking:
 
     def keys(self) -> str:
         """What can be typed."""
+        if self.unread:
+            lines = sum(part.count("\n") + 1 for part in self.unread)
+            return f"{lines} lines are not shown yet · m shows more · n no"
         match self.call.kind:
+            case "approval" if call_asks_for_path(self.call):
+                return "y once, for this turn · a for this chat · always for this path · n no"
             case "approval":
-                return "y once · a for this chat · n no · n BECAUSE tells why"
+                return "y once · a for this chat · always in this workspace · n no · n BECAUSE tells why"
             case "uncertain":
                 return "r run it again · d it was done · s skip it"
             case "plan":
@@ -84,18 +108,21 @@ class Asking:
             case "client_tool":
                 return ""
 
-    def understand(self, line: str) -> "Decide | Submit | Asking | Unclear":
-        """The answer, or the next question, or that the line was neither."""
+    def understand(self, line: str) -> "DecisionAnswer | Submit | Asking | Part | Unclear":
+        """The answer, or what to show next, or that the line was neither. What was not shown to its end can
+        be refused, but not approved."""
         line = line.strip()
         if not line:
             return Unclear(self.keys())
+        if self.unread:
+            return self._half_read(line)
         match self.call.kind:
             case "approval":
                 return self._approval(line)
             case "uncertain":
                 meanings: dict[str, Verdict] = {"r": "retry", "d": "done", "s": "skip"}
                 meant = meanings.get(line.lower())
-                return Unclear(self.keys()) if meant is None else Decide(self.call, meant)
+                return Unclear(self.keys()) if meant is None else DecisionAnswer(self.call, meant)
             case "plan":
                 accepted = line.lower() in ("y", "yes")
                 return Submit(
@@ -106,19 +133,28 @@ class Asking:
             case "client_tool":
                 return Unclear(self.request())
 
-    def _approval(self, line: str) -> Decide | Unclear:
+    def _half_read(self, line: str) -> DecisionAnswer | Part | Unclear:
+        if line.lower() in ("m", "more"):
+            return Part(self.unread[0], replace(self, unread=self.unread[1:]))
+        meant = self._approval(line) if self.call.kind == "approval" else Unclear("")
+        refused = isinstance(meant, DecisionAnswer) and meant.decision == "deny"
+        return meant if refused else Unclear(self.keys())
+
+    def _approval(self, line: str) -> DecisionAnswer | Unclear:
         word, _, why = line.partition(" ")
         match word.lower().rstrip(",:"), why.strip():
             case (("y" | "yes"), ""):
-                return Decide(self.call, "approve")
-            case (("a" | "always"), ""):
-                return Decide(self.call, "approve", "chat")
+                return DecisionAnswer(self.call, "approve")
+            case (("a" | "chat"), ""):
+                return DecisionAnswer(self.call, "approve", "chat")
+            case "always", "":
+                return DecisionAnswer(self.call, "approve", "always")
             case (("n" | "no"), note):
-                return Decide(self.call, "deny", note=note.removeprefix("because ").strip() or None)
+                return DecisionAnswer(self.call, "deny", note=note.removeprefix("because ").strip() or None)
             case _:
                 return Unclear(self.keys())
 
-    def _question(self) -> Question:
+    def _question(self) -> AskedQuestion:
         return questions_of(self.call)[len(self.answers)]
 
     def _answered(self, line: str) -> "Submit | Asking":
@@ -130,16 +166,20 @@ class Asking:
         return Submit(self.call, {"answers": given})
 
 
-def questions_of(call: ActionCall) -> tuple[Question, ...]:
+def call_asks_for_path(call: ActionCall) -> bool:
+    return call.name == "request_access"
+
+
+def questions_of(call: ActionCall) -> tuple[AskedQuestion, ...]:
     """At least one: a call that cannot be read is asked as it is."""
     try:
         found = msgspec.convert(call.input, _Questions).questions
     except msgspec.ValidationError:
         found = ()
-    return found or (Question(id="answer", text=_shown(call.input)),)
+    return found or (AskedQuestion(id="answer", text=_shown(call.input)),)
 
 
-def _meant(question: Question, line: str) -> Json:
+def _meant(question: AskedQuestion, line: str) -> Json:
     """Numbers choose among the options; anything else is the answer itself."""
     options = question.options or ()
     numbers = [word.strip() for word in line.split(",")]
@@ -152,8 +192,8 @@ def _meant(question: Question, line: str) -> Json:
     return [line] if question.multiple else line
 
 
-def _asked(question: Question) -> str:
-    lines = [neutral(question.text)]
+def _asked(question: AskedQuestion) -> str:
+    lines = [neutral_request(question.text)]
     lines += [
         f"  {number}. {neutral_line(option, 300)}" for number, option in enumerate(question.options or (), 1)
     ]
@@ -163,11 +203,11 @@ def _asked(question: Question) -> str:
 def _shown(given: Json) -> str:
     """An input with every field of it, texts as they are."""
     if not isinstance(given, Mapping):
-        return neutral(encode_text(given))
+        return neutral_request(encode_text(given))
     lines: list[str] = []
     for name, value in cast(Mapping[str, Json], given).items():
         text = value if isinstance(value, str) else encode_text(value)
-        lines.append(f"  {neutral_line(name, 60)}: " + neutral(text).replace("\n", "\n    "))
+        lines.append(f"  {neutral_line(name, 60)}: " + neutral_request(text).replace("\n", "\n    "))
     return "\n".join(lines) or "  (nothing is given to it)"
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from textwrap import wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,12 @@ COMMANDS = (
     Command("stop", "", "interrupt the turn (Ctrl-C)"),
     Command("retry", "", "run a turn that failed again"),
     Command("model", "[NAME]", "list the models, or use this one from the next message on"),
+    Command("effort", "[LEVEL]", "how hard the model thinks, from the next message on"),
+    Command("new", "", "begin another chat here; this one goes on"),
+    Command("resume", "[CHAT]", "list the newest chats, or go on with this one"),
+    Command("fork", "", "go on in a copy of this chat"),
+    Command("attach", "FILE", "send this file along with the next message"),
+    Command("output", "[N]", "all of the last tool output, or of the Nth before it (Ctrl-O)"),
     Command("compact", "", "summarise the history, so that the model is shown less of it"),
     Command(
         "workflow", "[NAME ...]", "list the workflows, or run one here; KEY=VALUE or JSON follow its name"
@@ -36,11 +43,13 @@ KEYS = """\
 Enter sends; while the agent works, the message waits in the queue.
 Ctrl-T steers with what you typed, Ctrl-X interrupts with it.
 Alt-Enter or Shift-Enter begins a new line, Up brings back what you sent.
+Tab completes commands and @files, Ctrl-R looks for what you typed before.
+!command runs on this machine; its output goes along with your next message.
 Ctrl-C interrupts the turn; again, it leaves."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SlashCommand:
     name: str
     rest: str
 
@@ -51,7 +60,7 @@ def is_command(line: str) -> bool:
     return word.startswith("/") and "/" not in word[1:] and word[1:].isalpha()
 
 
-def parse(line: str) -> Order | str:
+def parse(line: str) -> SlashCommand | str:
     """The order, or what is wrong with it."""
     word, _, rest = line.strip().partition(" ")
     name = word.removeprefix("/").lower()
@@ -64,10 +73,21 @@ def parse(line: str) -> Order | str:
         return f"/{name} {command.takes}: {command.help}."
     if not command.takes and rest:
         return f"/{name} takes nothing after it."
-    return Order(name, rest)
+    return SlashCommand(name, rest)
 
 
-def help_text() -> str:
+def help_text(columns: int) -> str:
+    """No line is wider than the window; what a command does goes on below where it began."""
     width = max(len(f"{command.name} {command.takes}") for command in COMMANDS)
-    lines = [f"  /{f'{command.name} {command.takes}':<{width}}  {command.help}" for command in COMMANDS]
-    return "\n".join((*lines, "", KEYS))
+    indent = " " * (width + 5) if columns > width + 25 else "    "
+    lines = [
+        line
+        for command in COMMANDS
+        for line in wrap(
+            f"  /{f'{command.name} {command.takes}':<{width}}  {command.help}",
+            max(columns, 20),
+            subsequent_indent=indent,
+        )
+    ]
+    keys = [line for key in KEYS.split("\n") for line in wrap(key, max(columns, 20))]
+    return "\n".join((*lines, "", *keys))

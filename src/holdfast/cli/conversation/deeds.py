@@ -1,63 +1,84 @@
 """What a person does in a conversation, done through the API. Each says in one line what came of it, or
 nothing when the feed will tell."""
 
-from holdfast.cli.chats import Sent
-from holdfast.cli.chosen import find_workspace
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from holdfast.cli.chats import SentAnswer
 from holdfast.cli.client import Client
-from holdfast.cli.conversation.answers import Decide, Submit
-from holdfast.cli.models import Model
-from holdfast.cli.neutral import neutral_line
+from holdfast.cli.conversation.answers import DecisionAnswer, Submit
+from holdfast.cli.lookups import find_chat
+from holdfast.cli.models import ModelRow
 from holdfast.cli.runs.arguments import order
-from holdfast.cli.runs.details import Workflow, workflows_table
+from holdfast.cli.runs.details import ListedWorkflow, workflows_table
+from holdfast.cli.safe_text import neutral_line
 from holdfast.cli.tables import table
-from holdfast.cli.wording import amount, money
+from holdfast.cli.wording import ago, amount, money, short, title
 from holdfast.core.chats import Chat
 from holdfast.core.errors import WrongUsage
-from holdfast.core.ids import ChatId
+from holdfast.core.ids import CallId, ChatId
 from holdfast.core.messages import Busy, QueueItem
 from holdfast.core.run_shapes import RunShown
+from holdfast.core.shapes import Json, Record
 from holdfast.core.usage import Usage
 
 NO_CHAT = "There is no chat yet: say something first."
+# Chats that /resume lists.
+_RECENT = 10
+
+
+class ShownOutput(Record, frozen=True, kw_only=True):
+    output: Json
+    truncated: bool
 
 
 class Deeds:
-    """`model` is for the next message, and for the chat that it begins."""
+    """`model` and `effort` are for the next message, and for the chat that it begins; `workspace_id` is where
+    that chat works."""
 
     def __init__(
-        self, client: Client, chat_id: ChatId | None, model: str | None, workspace: str | None
+        self,
+        client: Client,
+        chat_id: ChatId | None = None,
+        *,
+        model: str | None = None,
+        effort: str | None = None,
+        workspace_id: str | None = None,
     ) -> None:
         self.chat_id = chat_id
         self.model = model
+        self.effort = effort
         self._client = client
-        self._workspace = workspace
+        self._workspace_id = workspace_id
 
-    async def send(self, text: str, busy: Busy) -> None:
+    async def send(self, content: Json, busy: Busy) -> None:
         if self.chat_id is None:
-            await self._begin(text)
+            await self._begin(content)
             return
-        body: dict[str, object] = {"content": text, "busy": busy}
-        if self.model is not None and busy != "steer":
-            body["model"] = self.model
-        await self._client.post(f"/chats/{self.chat_id}/messages", Sent, body)
+        body: dict[str, Json] = {"content": content, "busy": busy}
+        if busy != "steer":
+            body |= self._chosen()
+        await self._client.post(f"/chats/{self.chat_id}/messages", SentAnswer, body)
 
-    async def _begin(self, text: str) -> None:
-        body: dict[str, object] = {"content": text}
-        if self.model is not None:
-            body["model"] = self.model
-        if (workspace := await find_workspace(self._client, self._workspace)) is not None:
-            body["workspace_id"] = workspace
+    async def _begin(self, content: Json) -> None:
+        body: dict[str, Json] = {"content": content, **self._chosen()}
+        if self._workspace_id is not None:
+            body["workspace_id"] = self._workspace_id
         self.chat_id = (await self._client.post("/chats", Chat, body)).id
+
+    def _chosen(self) -> dict[str, Json]:
+        chosen = {"model": self.model, "effort": self.effort}
+        return {name: value for name, value in chosen.items() if value is not None}
 
     async def move(self, what: str) -> None:
         """interrupt, retry or compact."""
         await self._client.post(f"/chats/{self._chat()}/{what}", Chat)
 
-    async def answer(self, answer: Decide | Submit) -> None:
+    async def answer(self, answer: DecisionAnswer | Submit) -> None:
         """In the chat that asks, which may be a sub-agent's."""
         call = answer.call
         match answer:
-            case Decide():
+            case DecisionAnswer():
                 path = f"/chats/{call.chat_id}/calls/{call.call_id}/decision"
                 body = {"decision": answer.decision, "scope": answer.scope, "note": answer.note}
             case Submit():
@@ -72,8 +93,10 @@ class Deeds:
         await self._client.request("DELETE", f"/chats/{self._chat()}/queue/{item.id}", type(None))
         return "Taken out of the queue."
 
+    # --- models ---
+
     async def use_model(self, name: str) -> str:
-        models = await self._client.listed("/models", Model)
+        models = await self.models()
         if not name:
             marks = {True: " (default)", False: ""}
             return "\n".join(f"  {model.name}{marks[model.default]}: {model.provider}" for model in models)
@@ -81,17 +104,76 @@ class Deeds:
             known = ", ".join(model.name for model in models)
             raise WrongUsage(f"There is no model {neutral_line(name, 64)}; there is {known}.")
         self.model = name
-        if self.chat_id is not None:
-            await self._client.request("PATCH", f"/chats/{self.chat_id}", Chat, body={"model": name})
+        await self._change({"model": name})
         return f"{name}, from the next message on."
+
+    async def use_effort(self, level: str) -> str:
+        known = await self.efforts()
+        if not level:
+            listed = ", ".join(known) or "no efforts that are known here; any word is passed on"
+            return f"This model has {listed}. Now: {self.effort or 'its own choice'}."
+        if known and level not in known:
+            raise WrongUsage(f"This model knows {', '.join(known)}.")
+        self.effort = level
+        await self._change({"effort": level})
+        return f"Effort {level}, from the next message on."
+
+    async def models(self) -> Sequence[ModelRow]:
+        return await self._client.listed("/models", ModelRow, {"limit": 200})
+
+    async def efforts(self) -> tuple[str, ...]:
+        """Of the model that the next message goes to."""
+        name = self.model
+        if name is None and self.chat_id is not None:
+            name = (await self._client.get(f"/chats/{self.chat_id}", Chat)).model
+        models = await self.models()
+        used = next((one for one in models if one.name == name or (name is None and one.default)), None)
+        return () if used is None else used.efforts
+
+    async def _change(self, body: dict[str, Json]) -> None:
+        if self.chat_id is not None:
+            await self._client.request("PATCH", f"/chats/{self.chat_id}", Chat, body=body)
 
     async def rename(self, title: str) -> None:
         await self._client.request("PATCH", f"/chats/{self._chat()}", Chat, body={"title": title})
 
+    # --- other chats ---
+
+    async def recent(self) -> str:
+        now = datetime.now(UTC)
+        rows = [(short(chat.id), ago(chat.updated_at, now), title(chat)) for chat in await self.chats()]
+        return "\n".join(table(("id", "active", "title"), rows)) if rows else "There are no chats yet."
+
+    async def chats(self) -> Sequence[Chat]:
+        return await self._client.listed("/chats", Chat, {"limit": _RECENT})
+
+    async def find(self, word: str) -> Chat:
+        return await find_chat(self._client, word)
+
+    async def fork(self) -> Chat:
+        return await self._client.post(f"/chats/{self._chat()}/fork", Chat)
+
+    async def full_output(self, call_id: CallId) -> ShownOutput:
+        return await self._client.get(f"/chats/{self._chat()}/calls/{call_id}", ShownOutput)
+
+    # --- the workspace ---
+
+    async def files(self, part: str) -> list[str]:
+        """Paths in the workspace that have these letters, the nearest first."""
+        workspace_id = await self._place()
+        if workspace_id is None:
+            return []
+        path = f"/workspaces/{workspace_id}/files"
+        return [file.path for file in await self._client.listed(path, _File, {"q": part, "limit": 20})]
+
+    async def workflow_names(self) -> list[str]:
+        where = {"workspace_id": await self._place()}
+        return [one.name for one in await self._client.listed("/workflows", ListedWorkflow, where)]
+
     async def workflows(self) -> str:
         """Those that can be run in the chat's workspace."""
         where = {"workspace_id": await self._place()}
-        rows = workflows_table(await self._client.listed("/workflows", Workflow, where))
+        rows = workflows_table(await self._client.listed("/workflows", ListedWorkflow, where))
         return "\n".join(table(("name", "source", "takes", "description"), rows))
 
     async def start_workflow(self, line: str) -> RunShown:
@@ -101,13 +183,17 @@ class Deeds:
 
     async def _place(self) -> str | None:
         if self.chat_id is None:
-            return await find_workspace(self._client, self._workspace)
+            return self._workspace_id
         return (await self._client.get(f"/chats/{self.chat_id}", Chat)).workspace_id
 
     def _chat(self) -> ChatId:
         if self.chat_id is None:
             raise WrongUsage(NO_CHAT)
         return self.chat_id
+
+
+class _File(Record, frozen=True, kw_only=True):
+    path: str
 
 
 def usage_text(usage: Usage | None) -> str:

@@ -6,21 +6,27 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.cli.client import Client
-from holdfast.cli.conversation.answers import Asking, Decide, Submit, Unclear
-from holdfast.cli.conversation.commands import Order, help_text, is_command, parse
-from holdfast.cli.conversation.deeds import NO_CHAT, Deeds, usage_text
+from holdfast.cli.conversation.along import Along
+from holdfast.cli.conversation.answers import Asking, DecisionAnswer, Part, Submit, Unclear
+from holdfast.cli.conversation.candidates import candidates, command_names
+from holdfast.cli.conversation.commands import is_command, parse
+from holdfast.cli.conversation.deeds import Deeds
 from holdfast.cli.conversation.inquiry import Inquiry
+from holdfast.cli.conversation.line_input import LineInput
+from holdfast.cli.conversation.orders import Deed, Orders
 from holdfast.cli.conversation.picture import Typing, picture
-from holdfast.cli.entries import Entry
-from holdfast.cli.events import Event, Found, Lost
-from holdfast.cli.neutral import neutral, neutral_line
-from holdfast.cli.runs.beside import told
+from holdfast.cli.entries import CallEntry, Entry
+from holdfast.cli.events import Event, Lost, Reconnected
+from holdfast.cli.feed_client import watch
+from holdfast.cli.remembered import Remembered
+from holdfast.cli.safe_text import neutral
+from holdfast.cli.terminal.completion import Wanted
 from holdfast.cli.terminal.editor import Editor
 from holdfast.cli.terminal.keys import Key, KeyReader, Press
 from holdfast.cli.terminal.markdown import finished
@@ -28,39 +34,41 @@ from holdfast.cli.terminal.pretty import Note, Pretty
 from holdfast.cli.terminal.raw import RawMode
 from holdfast.cli.terminal.screen import Screen
 from holdfast.cli.transcript import Transcript
-from holdfast.cli.watching import watch
 from holdfast.core.errors import HoldfastError, Refused
-from holdfast.core.ids import ChatId, RunId
+from holdfast.core.ids import ChatId
 from holdfast.core.messages import Busy
+from holdfast.core.parts import ToolResult
 
 INTERRUPTED = 130
 # Messages of a chat that is come back to.
 TAIL = 20
 _TICK_SECONDS = 0.125
+# Outputs that can be shown in full.
+_RESULTS = 50
 _FRAME_SECONDS = 0.03
 # What is typed while the server is away is done when it comes back.
 _PATIENCE_SECONDS = 24 * 3600.0
 _AWAY = "The server does not answer; what you typed is sent when it does."
 
-Deed = Callable[[], Awaitable[str | None]]
 
-
-class Session:
-    def __init__(self, client: Client, deeds: Deeds) -> None:
-        self._client = client
-        self._deeds = deeds
+class ConversationScreen:
+    def __init__(self, client: Client, deeds: Deeds, typed_before: Remembered) -> None:
+        self.client = client
+        self.deeds = deeds
         self._fd = sys.stdin.fileno()
         self._mode = RawMode(self._fd)
         self._screen = Screen(sys.stdout)
-        self._pretty = Pretty()
-        self._transcript = Transcript(finished)
+        self._pretty = Pretty("/output shows all")
+        self.transcript = Transcript(finished)
         self._keys = KeyReader()
-        self._editor = Editor()
-        # What was being typed when something was asked.
-        self._set_aside: Editor | None = None
+        self._line = LineInput(typed_before)
         self._inquiry = Inquiry()
         self._sending: deque[str] = deque()
-        self._hint = ""
+        self.along = Along()
+        self._orders = Orders(self)
+        self._watching: asyncio.Task[None] | None = None
+        self.results: deque[ToolResult] = deque(maxlen=_RESULTS)
+        self.hint = ""
         self._armed = False
         self._above = ""
         self._drawing: asyncio.TimerHandle | None = None
@@ -72,19 +80,21 @@ class Session:
         """Until the person leaves; the exit code."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._fault)
-        self._client.patience_seconds = _PATIENCE_SECONDS
-        self._client.on_wait = self._wait_for_server
+        self.client.patience_seconds = _PATIENCE_SECONDS
+        self.client.on_wait = self._wait_for_server
         self._mode.enter()
         loop.add_reader(self._fd, self._read_keys)
         loop.add_signal_handler(signal.SIGWINCH, self._draw)
         loop.add_signal_handler(signal.SIGINT, self._press, Key("interrupt"))
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._leave, 128 + number)
+            loop.add_signal_handler(number, self.leave, 128 + number)
         try:
-            self._start(self._do())
-            self._start(self._tick())
-            if self._deeds.chat_id is not None:
-                self._start(self._watch(self._deeds.chat_id))
+            self.start(self._do())
+            self.start(self._tick())
+            if self.deeds.chat_id is not None:
+                self._begin_watching(self.deeds.chat_id)
+            if self._line.problem is not None:
+                self.say(self._line.problem, "yellow")
             self._draw()
             return await self._left
         finally:
@@ -93,12 +103,17 @@ class Session:
                 loop.remove_signal_handler(number)
             if self._drawing is not None:
                 self._drawing.cancel()
-            for task in self._tasks:
+            for task in tuple(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             self._draw()
             self._screen.clear()
             self._mode.leave()
+
+    @property
+    def unsent(self) -> tuple[str, ...]:
+        """What was typed and has not reached the server."""
+        return tuple(text for text in (*self._sending, self._line.unsent) if text.strip())
 
     def say(self, text: str, style: str = "") -> None:
         """A line of our own, for good."""
@@ -110,7 +125,7 @@ class Session:
 
     # --- tasks ---
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         async def guarded() -> None:
             try:
                 await work
@@ -121,6 +136,7 @@ class Session:
         task = asyncio.create_task(guarded())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def _fault(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Of ours, in a callback: the terminal comes back first, then it is raised."""
@@ -128,11 +144,14 @@ class Session:
             self._left.set_exception(context.get("exception") or RuntimeError(context["message"]))
 
     def _wait_for_server(self) -> None:
-        self._hint = _AWAY
+        self.hint = _AWAY
         self._changed()
 
+    def _begin_watching(self, chat_id: ChatId) -> None:
+        self._watching = self.start(self._watch(chat_id))
+
     async def _watch(self, chat_id: ChatId) -> None:
-        async with aclosing(watch(self._client, chat_id, tail=TAIL)) as feed:
+        async with aclosing(watch(self.client, chat_id, tail=TAIL)) as feed:
             async for seen in feed:
                 if seen.event is not None:
                     self._take_in(seen.event)
@@ -145,53 +164,58 @@ class Session:
                     self.say(told)
             except HoldfastError as error:
                 self.say(error.text, "red")
-            if self._hint == _AWAY:
-                self._hint = ""
+            if self.hint == _AWAY:
+                self.hint = ""
                 self._changed()
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK_SECONDS)
-            if self._transcript.busy or self._transcript.retry is not None:
+            if self.transcript.busy or self.transcript.retry is not None:
                 self._draw()
 
     def _take_in(self, event: Event) -> None:
         match event:
             case Lost():
                 self.say("⚡ The connection is lost; trying again.", "yellow")
-            case Found():
+            case Reconnected():
                 self.say("⚡ Connected again.", "green")
             case _:
                 pass
-        was_busy = self._transcript.busy
-        self._show(self._transcript.apply(event))
-        if was_busy and not self._transcript.busy:
-            self._armed, self._hint = False, ""
+        was_busy = self.transcript.busy
+        entries = self.transcript.apply(event)
+        self.results.extend(entry.result for entry in entries if isinstance(entry, CallEntry))
+        self._show(entries)
+        if was_busy and not self.transcript.busy:
+            self._armed, self.hint = False, ""
         self._ask()
 
     # --- what is asked ---
 
     def _ask(self) -> None:
-        if not self._inquiry.look(self._transcript.action):
+        if not self._inquiry.look(self.transcript.action):
             return
         asking = self._inquiry.asking
         if asking is None:
-            if self._set_aside is not None:
-                self._editor, self._set_aside = self._set_aside, None
+            self._line.take_up()
             return
-        if self._set_aside is None:
-            # What was being typed was not meant as an answer.
-            self._set_aside = self._editor
         self._put(asking)
 
     def _put(self, asking: Asking) -> None:
-        self._editor = Editor()
-        self.say(f"? {asking.request()}", "yellow")
+        self._line.set_aside()
+        self._show_part(asking.begun(self._screen.columns, self._screen.rows), "? ")
+
+    def _show_part(self, part: Part, mark: str = "") -> None:
+        self._inquiry.go_on(part.asking)
+        self.say(f"{mark}{part.text}", "yellow")
 
     def _answer(self, asking: Asking, line: str) -> None:
         meant = asking.understand(line)
         if isinstance(meant, Unclear):
-            self._hint = f"Not an answer. {meant.text}"
+            self.hint = f"Not an answer. {meant.text}"
+            return
+        if isinstance(meant, Part):
+            self._show_part(meant)
             return
         self.say(f"→ {neutral(line)}")
         if isinstance(meant, Asking):
@@ -202,9 +226,9 @@ class Session:
             self._todo.put_nowait(lambda: self._give(meant))
             self._ask()
 
-    async def _give(self, answer: Decide | Submit) -> None:
+    async def _give(self, answer: DecisionAnswer | Submit) -> None:
         try:
-            await self._deeds.answer(answer)
+            await self.deeds.answer(answer)
         except Refused as error:
             if error.problem != "already_answered":
                 self._inquiry.not_answered(answer.call)
@@ -220,12 +244,17 @@ class Session:
             data = b""
         if not data:
             # The window was closed.
-            self._leave(128 + signal.SIGHUP)
+            self.leave(128 + signal.SIGHUP)
         for press in self._keys.feed(data):
             self._press(press)
 
     def _press(self, press: Press) -> None:
-        armed, self._armed, self._hint = self._armed, False, ""
+        armed, self._armed, self.hint = self._armed, False, ""
+        if not self._line.pressed_in_search(press):
+            self._press_key(press, armed)
+        self._draw()
+
+    def _press_key(self, press: Press, armed: bool) -> None:
         match press:
             case Key("enter"):
                 self._enter("queue")
@@ -235,50 +264,85 @@ class Session:
                 self._enter("interrupt")
             case Key("interrupt"):
                 self._interrupt(armed)
-            case Key("leave") if not self._editor.text:
-                self._leave(0)
+            case Key("tab"):
+                self._complete()
+            case Key("back_tab"):
+                self._line.turn(-1)
+            case Key("search"):
+                self._line.begin_search()
+            case Key("output"):
+                self._orders.show_output("")
+            case Key("leave") if not self._line.text:
+                self.leave(0)
             case Key("leave"):
-                self._editor = self._editor.press(Key("delete"))
+                self._line.press(Key("delete"))
             case Key("redraw"):
                 self._screen.wipe()
             case Key("suspend"):
                 self._suspend()
             case _:
-                self._editor = self._editor.press(press)
-        self._draw()
+                self._line.press(press)
+
+    def _complete(self) -> None:
+        if self._line.turn(1):
+            return
+        place = self._line.wanted()
+        if place is None:
+            self._line.indent()
+        elif place.kind == "command":
+            # At once: the next Tab may be in the same read.
+            self._line.offer(place, command_names(place.word))
+        else:
+            self.start(self._offer(place, self._line.editor))
+
+    async def _offer(self, place: Wanted, editor: Editor) -> None:
+        try:
+            found = await candidates(self.deeds, place)
+        except HoldfastError as error:
+            self.hint = error.text
+        else:
+            if self._line.editor is not editor:
+                return  # something else was typed meanwhile
+            self._line.offer(place, found)
+            self.hint = "" if found else "Nothing begins so."
+        self._changed()
 
     def _enter(self, busy: Busy) -> None:
-        line = self._editor.text
-        if not line.strip():
+        asking = self._inquiry.asking
+        if not self._line.text.strip():
             return
-        self._editor = self._editor.sent()
+        line = self._line.take(remember=asking is None)
         if is_command(line):
             match parse(line):
                 case str() as wrong:
-                    self._hint = wrong
+                    self.hint = wrong
                 case order:
-                    self._obey(order)
-        elif self._inquiry.asking is not None and busy == "queue":
-            self._answer(self._inquiry.asking, line)
+                    self._orders.obey(order)
+        elif asking is not None and busy == "queue":
+            self._answer(asking, line)
+        elif line.startswith("!"):
+            self._orders.run_here(line[1:].strip())
         else:
-            self._send(line, busy)
+            self.send(line, busy)
 
     def _interrupt(self, armed: bool) -> None:
-        """Once: the turn, or what was typed. Twice: leave."""
+        """Once: the turn, what runs here, or what was typed. Twice: leave."""
         if armed:
-            self._leave(INTERRUPTED)
+            self.leave(INTERRUPTED)
             return
         self._armed = True
-        if self._editor.text:
-            self._editor = self._editor.sent()
-            self._hint = "Ctrl-C again leaves."
-        elif self._transcript.busy or self._transcript.status == "requires_action":
-            self._todo.put_nowait(lambda: self._deeds.move("interrupt"))
-            self._hint = "Interrupting. Ctrl-C again leaves at once."
+        if self._line.text:
+            self._line.take(remember=False)
+            self.hint = "Ctrl-C again leaves."
+        elif self._orders.stop_running():
+            self.hint = "Stopped. Ctrl-C again leaves."
+        elif self.transcript.busy or self.transcript.status == "requires_action":
+            self._todo.put_nowait(lambda: self.deeds.move("interrupt"))
+            self.hint = "Interrupting. Ctrl-C again leaves at once."
         else:
-            self._hint = "Ctrl-C again leaves."
+            self.hint = "Ctrl-C again leaves."
 
-    def _leave(self, code: int) -> None:
+    def leave(self, code: int) -> None:
         if not self._left.done():
             self._left.set_result(code)
 
@@ -289,70 +353,49 @@ class Session:
         self._mode.enter()
         self._screen.forget()
 
-    # --- orders ---
+    # --- what orders use ---
 
-    def _obey(self, order: Order) -> None:
-        deeds = self._deeds
-        match order.name:
-            case "help":
-                self.say(help_text())
-            case "quit":
-                self._leave(0)
-            case "id":
-                self.say(deeds.chat_id or NO_CHAT)
-            case "usage":
-                self.say(usage_text(self._transcript.usage))
-            case "thoughts":
-                self._pretty.thoughts = not self._pretty.thoughts
-                self._hint = "Thoughts are shown." if self._pretty.thoughts else "Thoughts are folded."
-            case "steer":
-                self._send(order.rest, "steer")
-            case "now":
-                self._send(order.rest, "interrupt")
-            case "queue" if order.rest:
-                self._send(order.rest, "queue")
-            case "queue":
-                self._hint = "It is listed above." if self._transcript.queue else "Nothing waits."
-            case "stop":
-                self._todo.put_nowait(lambda: deeds.move("interrupt"))
-            case "retry" | "compact":
-                self._todo.put_nowait(lambda: deeds.move(order.name))
-            case "drop":
-                self._todo.put_nowait(lambda: deeds.drop(order.rest, self._transcript.queue))
-            case "model":
-                self._todo.put_nowait(lambda: deeds.use_model(order.rest))
-            case "workflow" if order.rest:
-                self._todo.put_nowait(lambda: self._run_workflow(order.rest))
-            case "workflow":
-                self._todo.put_nowait(deeds.workflows)
-            case "title":
-                self._todo.put_nowait(lambda: deeds.rename(order.rest))
-            case _:
-                raise AssertionError(order.name)
+    def do(self, deed: Deed) -> None:
+        """After what was typed before it."""
+        self._todo.put_nowait(deed)
 
-    async def _run_workflow(self, line: str) -> str:
-        run = await self._deeds.start_workflow(line)
-        self._start(self._watch_run(run.id))
-        return f"Run {run.id} of {neutral_line(run.name, 100)}. `holdfast workflow cancel {run.id}` stops it."
+    def toggle_thoughts(self) -> bool:
+        """Whether they are shown from now on."""
+        self._pretty.thoughts = not self._pretty.thoughts
+        return self._pretty.thoughts
 
-    async def _watch_run(self, run_id: RunId) -> None:
-        """Beside the conversation, which goes on."""
-        async with aclosing(told(self._client, run_id)) as entries:
-            async for entry in entries:
-                self._show([Note(entry, "dim")])
+    def switch(self, chat_id: ChatId | None) -> None:
+        """To another chat. What is under way in the one before goes on."""
+        if self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+        self.transcript, self._inquiry = Transcript(finished), Inquiry()
+        self._line.take_up()
+        self.results.clear()
+        self.deeds.chat_id = chat_id
+        if chat_id is not None:
+            self._begin_watching(chat_id)
+        self._changed()
 
-    def _send(self, text: str, busy: Busy) -> None:
+    def send(self, text: str, busy: Busy) -> None:
         self._sending.append(text)
+        along = self.along.take()
 
         async def deed() -> None:
-            is_new = self._deeds.chat_id is None
+            is_new = self.deeds.chat_id is None
             try:
-                await self._deeds.send(text, busy)
+                await self.deeds.send(along.content(text), busy)
+            except HoldfastError:
+                self.along.give_back(along)
+                if not self._line.give_back(text):
+                    self.hint = "Your message was not sent; Up brings it back."
+                raise
             finally:
-                self._sending.popleft()
+                if not self._left.done():
+                    self._sending.popleft()
                 self._changed()
-            if is_new and self._deeds.chat_id is not None:
-                self._start(self._watch(self._deeds.chat_id))
+            if is_new and self.deeds.chat_id is not None:
+                self._begin_watching(self.deeds.chat_id)
 
         self._todo.put_nowait(deed)
 
@@ -368,6 +411,14 @@ class Session:
             self._drawing.cancel()
             self._drawing = None
         above, self._above = self._above, ""
-        typing = Typing(self._editor, self._inquiry.asking, tuple(self._sending), self._hint)
+        typing = Typing(
+            self._line.editor,
+            self._inquiry.asking,
+            tuple(self._sending),
+            self.hint,
+            self._line.search,
+            self._line.offers,
+            self.along.count,
+        )
         screen = self._screen
-        screen.draw(above, picture(self._transcript, typing, datetime.now(UTC), screen.columns, screen.rows))
+        screen.draw(above, picture(self.transcript, typing, datetime.now(UTC), screen.columns, screen.rows))

@@ -2,7 +2,9 @@
 
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -37,6 +39,22 @@ def order(line: str) -> dict[str, Json]:
         return {**script(name), **arguments(None, shlex.split(rest))}
     except ValueError:
         raise WrongUsage("A quotation mark is not closed.") from None
+
+
+def fitted(args: Json, pairs: list[str], schema: Mapping[str, Json] | None) -> Json:
+    """Arguments given as KEY=VALUE, read by what the workflow says of each: `q=5` is text where text is
+    wanted."""
+    properties = (schema or {}).get("properties")
+    if not isinstance(args, dict) or not isinstance(properties, dict):
+        return cast(Json, args)
+    known, given = cast(dict[str, Json], properties), cast(dict[str, Json], args)
+    raw = {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
+    return {key: raw[key] if _wants_text(known.get(key)) else value for key, value in given.items()}
+
+
+def _wants_text(schema: Json) -> bool:
+    """Only text will do."""
+    return isinstance(schema, dict) and cast(dict[str, Json], schema).get("type") == "string"
 
 
 def _pair(pair: str) -> tuple[str, Json]:

@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from holdfast.cli.client import Client
-from holdfast.cli.neutral import neutral_line
 from holdfast.cli.runs.events import watch_run
-from holdfast.cli.runs.progress import Noted, Progress
+from holdfast.cli.runs.progress import Noted, RunProgress
 from holdfast.cli.runs.telling import plain, result_text, why
+from holdfast.cli.safe_text import neutral_line
 from holdfast.core.errors import HoldfastError
 from holdfast.core.ids import RunId
 from holdfast.core.run_shapes import RunShown
@@ -16,7 +16,7 @@ from holdfast.core.run_shapes import RunShown
 
 async def told(client: Client, run_id: RunId) -> AsyncGenerator[str]:
     """Close it (`aclosing`). Ends with one line when the run cannot be watched any more."""
-    progress = Progress()
+    progress = RunProgress()
     try:
         async with aclosing(watch_run(client, run_id)) as feed:
             async for seen in feed:

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
 
-from holdfast.cli.neutral import neutral, neutral_line
 from holdfast.cli.runs.progress import label_of
 from holdfast.cli.runs.telling import agents, outcome, result_text, spent, state, took, why
+from holdfast.cli.safe_text import neutral, neutral_line
 from holdfast.cli.tables import table
 from holdfast.cli.wording import ago, short
 from holdfast.core.run_shapes import RunListed, RunShown
 from holdfast.core.shapes import Json, Record, encode_text
 
 
-class Workflow(Record, frozen=True, kw_only=True):
+class ListedWorkflow(Record, frozen=True, kw_only=True):
     name: str
     description: str | None = None
     language: str
@@ -60,6 +60,8 @@ def _facts(run: RunShown, now: datetime) -> list[str]:
         lines.append(f"args: {neutral_line(encode_text(run.args), 500)}")
     if run.resumed_from is not None:
         lines.append(f"resumed from: {run.resumed_from}")
+    if run.reuse is not None:
+        lines.append(f"reuse: {neutral_line(run.reuse, 500)}")
     if run.error is not None:
         lines.append(f"failed: {why(run.error)}")
     return lines
@@ -79,7 +81,7 @@ def runs_table(runs: tuple[RunListed, ...], now: datetime) -> list[tuple[str, ..
     ]
 
 
-def workflows_table(workflows: tuple[Workflow, ...]) -> list[tuple[str, ...]]:
+def workflows_table(workflows: tuple[ListedWorkflow, ...]) -> list[tuple[str, ...]]:
     """Those that can be run."""
     return [
         (
@@ -93,7 +95,7 @@ def workflows_table(workflows: tuple[Workflow, ...]) -> list[tuple[str, ...]]:
     ]
 
 
-def remarks(workflows: tuple[Workflow, ...]) -> list[str]:
+def remarks(workflows: tuple[ListedWorkflow, ...]) -> list[str]:
     """What somebody may wonder about: files that cannot be run, and what hides what."""
     lines: list[str] = []
     for workflow in workflows:

@@ -9,50 +9,37 @@ from typing import cast
 import msgspec
 
 from holdfast.cli.client import Client
-from holdfast.cli.events import CaughtUp, Found, Lost, Received
-from holdfast.cli.watching import lasting
+from holdfast.cli.events import Lost, Received, Reconnected
+from holdfast.cli.feed_client import lasting
+from holdfast.core.feed_events import CaughtUp, Closing, events_of
 from holdfast.core.ids import RunId
 from holdfast.core.run_shapes import CallShown, LineShown, RunData
 from holdfast.core.runs import RunPhase
-from holdfast.core.shapes import Record
 from holdfast.core.usage import Budget
 
+RunEvent = RunData | RunPhase | LineShown | CallShown | Budget | CaughtUp | Closing | Lost | Reconnected
 
-class Closing(Record, frozen=True, kw_only=True):
-    reason: str = ""
-
-
-RunEvent = RunData | RunPhase | LineShown | CallShown | Budget | CaughtUp | Closing | Lost | Found
-
-_TYPES: dict[str, type[Record]] = {
-    "run": RunData,
-    "phase": RunPhase,
-    "log": LineShown,
-    "call": CallShown,
-    "budget": Budget,
-    "caught_up": CaughtUp,
-    "closing": Closing,
-}
+_TYPES = events_of("run")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenRunEvent:
     """One event: as it came (None for what this client says itself) and as it is understood."""
 
     received: Received | None
     event: RunEvent | None
 
 
-async def watch_run(client: Client, run_id: RunId) -> AsyncGenerator[Seen]:
+async def watch_run(client: Client, run_id: RunId) -> AsyncGenerator[SeenRunEvent]:
     """Until the run is over and all of it was told, over connections that break. Raises as
     `watching.watch`. Close it (`aclosing`)."""
     async with aclosing(lasting(client, f"/workflow-runs/{run_id}/feed")) as feed:
         async for one in feed:
             if not isinstance(one, Received):
-                yield Seen(None, one)
+                yield SeenRunEvent(None, one)
                 continue
             event = decoded(one)
-            yield Seen(one, event)
+            yield SeenRunEvent(one, event)
             if isinstance(event, Closing) and event.reason == "over":
                 return
 

@@ -8,24 +8,24 @@ from contextlib import aclosing
 
 from holdfast.cli.client import Client
 from holdfast.cli.ctrl_c import CtrlC
-from holdfast.cli.neutral import neutral_line
 from holdfast.cli.runs.events import watch_run
-from holdfast.cli.runs.outputs import Live, Output, PlainLines, RunAsJson
+from holdfast.cli.runs.outputs import LiveProgress, PlainLines, RunAsJson, RunOutput
 from holdfast.cli.runs.telling import result_text, why
+from holdfast.cli.safe_text import neutral_line
 from holdfast.core.ids import RunId
 from holdfast.core.run_shapes import RunShown
 
 FAILED, INTERRUPTED = 1, 130
 
 
-def output_for(*, as_json: bool) -> Output:
+def output_for(*, as_json: bool) -> RunOutput:
     if as_json:
         return RunAsJson()
-    return Live(sys.stdout) if sys.stdout.isatty() else PlainLines()
+    return LiveProgress(sys.stdout) if sys.stdout.isatty() else PlainLines()
 
 
 async def follow(
-    client: Client, found: Callable[[], Awaitable[RunShown]], output: Output, *, as_json: bool = False
+    client: Client, found: Callable[[], Awaitable[RunShown]], output: RunOutput, *, as_json: bool = False
 ) -> int:
     """`found` starts the run, or finds it."""
     begun: asyncio.Future[RunId] = asyncio.get_running_loop().create_future()
@@ -48,7 +48,7 @@ async def follow(
 async def _follow(
     client: Client,
     found: Callable[[], Awaitable[RunShown]],
-    output: Output,
+    output: RunOutput,
     begun: "asyncio.Future[RunId]",
 ) -> RunShown:
     run = await found()

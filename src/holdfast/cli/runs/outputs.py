@@ -10,18 +10,18 @@ from rich.text import Text
 
 from holdfast.cli.events import Received
 from holdfast.cli.lines import JsonLines
-from holdfast.cli.neutral import neutral, neutral_line
 from holdfast.cli.runs.progress import (
     CallEnded,
     Entry,
     NeedsYou,
     Noted,
-    Over,
     PhaseBegan,
-    Progress,
+    RunOver,
+    RunProgress,
     label_of,
 )
 from holdfast.cli.runs.telling import LABEL, asked, outcome, plain, spent, state, summary, took
+from holdfast.cli.safe_text import neutral, neutral_line
 from holdfast.cli.terminal.markdown import rendered
 from holdfast.cli.terminal.screen import Region, Screen
 from holdfast.cli.wording import duration
@@ -34,9 +34,9 @@ _TURNS_PER_SECOND = 8
 _OPEN_LINES = 12
 
 
-class Output(Protocol):
+class RunOutput(Protocol):
     @property
-    def progress(self) -> Progress: ...
+    def progress(self) -> RunProgress: ...
     def received(self, received: Received) -> None: ...
     def show(self, entries: list[Entry]) -> None: ...
     def end(self) -> None: ...
@@ -44,14 +44,14 @@ class Output(Protocol):
 
 class RunAsJson(JsonLines):
     def __init__(self) -> None:
-        self.progress = Progress()
+        self.progress = RunProgress()
 
 
 class PlainLines:
     """Beside the pipe, in which there is nothing but the result."""
 
     def __init__(self, out: TextIO = sys.stderr) -> None:
-        self.progress = Progress()
+        self.progress = RunProgress()
         self._out = out
 
     def received(self, received: Received) -> None:
@@ -65,12 +65,12 @@ class PlainLines:
         pass
 
 
-class Live:
+class LiveProgress:
     """What has happened scrolls away above; below it, what is at work and one line that says how it
     stands."""
 
     def __init__(self, out: TextIO) -> None:
-        self.progress = Progress()
+        self.progress = RunProgress()
         self._screen = Screen(out)
         self._timer: asyncio.TimerHandle | None = None
 
@@ -111,7 +111,7 @@ def coloured(entry: Entry) -> Text:
             return Text(f"  ? {asked(entry.call)}", "bold yellow")
         case Noted():
             return Text(f"⚡ {entry.text}", "yellow")
-        case Over():
+        case RunOver():
             mark, colour = _MARKS[entry.run.status]
             return Text.assemble((f"{mark} ", colour), (summary(entry), "dim"))
 
@@ -132,7 +132,7 @@ def _ended(call: CallShown) -> Text:
     return Text.assemble((f"  {mark} ", colour), label, (f" · {outcome(call)}", style))
 
 
-def live_lines(progress: Progress, now: datetime, columns: int) -> list[str]:
+def live_lines(progress: RunProgress, now: datetime, columns: int) -> list[str]:
     at_work = progress.open
     shown = [_at_work(call, now) for call in at_work[:_OPEN_LINES]]
     if len(at_work) > _OPEN_LINES:
@@ -151,7 +151,7 @@ def _at_work(call: CallShown, now: datetime) -> Text:
     return Text.assemble((f"  {mark} ", colour), label, (f" · {how}{needs}", "dim"))
 
 
-def status_line(progress: Progress, now: datetime) -> Text:
+def status_line(progress: RunProgress, now: datetime) -> Text:
     run = progress.run
     if run is None:
         return Text("…", "dim")

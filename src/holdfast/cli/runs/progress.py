@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from holdfast.cli.events import Found, Lost
+from holdfast.cli.events import Lost, Reconnected
 from holdfast.cli.runs.events import RunEvent
 from holdfast.core.run_shapes import CallShown, LineShown, RunData
 from holdfast.core.runs import OVER, RunPhase
@@ -36,7 +36,7 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class RunOver:
     """The run is; so many calls it had, so many of them reused."""
 
     run: RunData
@@ -44,10 +44,10 @@ class Over:
     reused: int
 
 
-Entry = PhaseBegan | CallEnded | LineShown | NeedsYou | Noted | Over
+Entry = PhaseBegan | CallEnded | LineShown | NeedsYou | Noted | RunOver
 
 
-class Progress:
+class RunProgress:
     def __init__(self) -> None:
         self.run: RunData | None = None
         self.budget = Budget()
@@ -72,7 +72,7 @@ class Progress:
             case RunData():
                 self.run, self.budget = event, event.budget
                 if event.status in OVER:
-                    return [Over(event, len(self.calls), self.reused)]
+                    return [RunOver(event, len(self.calls), self.reused)]
             case Budget():
                 self.budget = event
             case RunPhase(started_at=started) if started is not None:
@@ -84,7 +84,7 @@ class Progress:
                 return self._called(event)
             case Lost():
                 return [Noted("The connection is lost; trying again.")]
-            case Found():
+            case Reconnected():
                 return [Noted("Connected again.")]
             case _:
                 pass

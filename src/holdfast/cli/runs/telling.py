@@ -3,8 +3,8 @@ that came from outside is neutral here."""
 
 from datetime import datetime
 
-from holdfast.cli.neutral import neutral, neutral_line
-from holdfast.cli.runs.progress import CallEnded, Entry, NeedsYou, Noted, Over, PhaseBegan, label_of
+from holdfast.cli.runs.progress import CallEnded, Entry, NeedsYou, Noted, PhaseBegan, RunOver, label_of
+from holdfast.cli.safe_text import neutral, neutral_line
 from holdfast.cli.wording import amount, duration, money
 from holdfast.core.run_shapes import CallShown, LineShown, RunListed
 from holdfast.core.runs import RunError, RunStatus
@@ -27,11 +27,11 @@ def plain(entry: Entry) -> str:
             return f"? {asked(entry.call)}"
         case Noted():
             return f"({entry.text})"
-        case Over():
+        case RunOver():
             return f"= {summary(entry)}"
 
 
-def summary(over: Over) -> str:
+def summary(over: RunOver) -> str:
     run = over.run
     words = [neutral_line(run.name, 40), run.status, agents(over.calls, over.reused)]
     words += [spent(run.budget), "" if run.finished_at is None else took(run, run.finished_at)]

@@ -54,6 +54,14 @@ class Editor:
             case _:
                 return self
 
+    def replaced(self, start: int, end: int, text: str) -> "Editor":
+        """With other text at this place, and the cursor behind it."""
+        return self._with(self.text[:start] + text + self.text[end:], start + len(text))
+
+    def holding(self, text: str) -> "Editor":
+        """With this text instead of what is there."""
+        return self._with(text, len(text))
+
     def sent(self) -> "Editor":
         """Empty again, with what was typed remembered."""
         text = self.text.strip("\n")

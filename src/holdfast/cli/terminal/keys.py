@@ -7,7 +7,7 @@ from typing import Literal
 Name = Literal[
     "enter", "newline", "backspace", "delete", "left", "right", "word_left", "word_right", "up", "down",
     "home", "end", "cut_before", "cut_after", "cut_word", "interrupt", "leave", "redraw", "suspend", "steer",
-    "now", "other",
+    "now", "tab", "back_tab", "search", "cancel", "output", "other",
 ]  # fmt: skip
 
 
@@ -32,14 +32,18 @@ _CONTROL: dict[str, Name] = {
     "\x04": "leave",
     "\x05": "end",
     "\x06": "right",
+    "\x07": "cancel",
     "\x08": "backspace",
+    "\t": "tab",
     # What programs that drive a terminal end their lines with.
     "\n": "enter",
     "\x0b": "cut_after",
     "\x0c": "redraw",
     "\r": "enter",
     "\x0e": "down",
+    "\x0f": "output",
     "\x10": "up",
+    "\x12": "search",
     "\x14": "steer",
     "\x15": "cut_before",
     "\x17": "cut_word",
@@ -54,6 +58,7 @@ _SEQUENCES: dict[str, Name] = {
     "C": "right",
     "D": "left",
     "F": "end",
+    "Z": "back_tab",
     "H": "home",
     "1~": "home",
     "3~": "delete",
@@ -105,7 +110,7 @@ class KeyReader:
         if first in _CONTROL:
             return self._take(1, Key(_CONTROL[first]))
         if first < " ":
-            return self._take(1, Typed("    ") if first == "\t" else Key("other"))
+            return self._take(1, Key("other"))
         size = next(
             (at for at, char in enumerate(self._text) if char < " " or char == "\x7f"), len(self._text)
         )

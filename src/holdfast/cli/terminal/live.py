@@ -6,8 +6,8 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from holdfast.cli.neutral import neutral, neutral_line
-from holdfast.cli.terminal.markdown import Prose, rendered
+from holdfast.cli.safe_text import neutral, neutral_line
+from holdfast.cli.terminal.markdown import SafeMarkdown, rendered
 from holdfast.cli.transcript import OpenCall, Transcript
 from holdfast.cli.wording import about, amount, duration, money, retrying, state
 
@@ -21,7 +21,7 @@ def live_lines(transcript: Transcript, now: datetime, columns: int) -> list[str]
     """What is being said and done, then one line that says how it stands."""
     blocks: list[RenderableType] = []
     if transcript.tail.strip():
-        blocks.append(Prose(transcript.tail))
+        blocks.append(SafeMarkdown(transcript.tail))
     elif transcript.thinking is not None:
         blocks.append(_thought(transcript.thinking))
     if transcript.calls:

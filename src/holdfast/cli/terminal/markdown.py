@@ -10,7 +10,7 @@ from rich.markdown import Heading, Markdown, MarkdownElement
 from rich.theme import Theme
 from typing_extensions import override
 
-from holdfast.cli.neutral import neutral
+from holdfast.cli.safe_text import neutral
 
 # A block ends at a line's end, so only shortly after one is it worth looking for.
 _NEAR_LINE_END = 16
@@ -38,7 +38,7 @@ class _LeftHeading(Heading):
         yield self.text
 
 
-class Prose(Markdown):
+class SafeMarkdown(Markdown):
     """Links show where they lead, so that no text can pretend to lead elsewhere."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": _LeftHeading}

@@ -3,28 +3,36 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from holdfast.cli.entries import (
-    Asked,
     Begun,
-    Done,
+    CallEntry,
     Entry,
-    Failed,
+    FailureEntry,
     Interrupted,
-    Prose,
     Said,
+    TextEntry,
     Thought,
+    UserEntry,
     Withdrawn,
 )
-from holdfast.cli.neutral import neutral, neutral_line
-from holdfast.cli.terminal.markdown import Prose as Markdown
+from holdfast.cli.results import Line, Style, folded
+from holdfast.cli.safe_text import neutral, neutral_line
+from holdfast.cli.terminal.markdown import SafeMarkdown as Markdown
 from holdfast.cli.terminal.markdown import rendered
 from holdfast.cli.wording import about, duration, failure, outcome
 
+_STYLES: dict[Style, str] = {
+    "plain": "dim",
+    "added": "green",
+    "removed": "red",
+    "place": "cyan dim",
+    "hint": "dim italic",
+}
 _COLOURS = {"succeeded": "green", "failed": "red"}
 
 
@@ -37,14 +45,15 @@ class Note:
 
 
 # Kinds that stand together without an empty line between them.
-_TOGETHER = ((Done, Said, Thought), (Note,))
+_TOGETHER = ((CallEntry, Said, Thought), (Note,))
 
 
 class Pretty:
-    """`thoughts`: whether what the model thought is shown in full."""
+    """`thoughts`: whether what the model thought is shown in full. `more`: how to see all of an output."""
 
-    def __init__(self) -> None:
+    def __init__(self, more: str = "") -> None:
         self.thoughts = False
+        self.more = more
         self._before: Entry | Note | None = None
 
     def show(self, entries: Sequence[Entry | Note], columns: int) -> str:
@@ -63,18 +72,19 @@ class Pretty:
 
     def _part(self, entry: Entry | Note) -> RenderableType:
         match entry:
-            case Asked():
+            case UserEntry():
                 asked = Table.grid()
                 asked.add_row(Text("› ", "bold cyan"), Text(neutral(entry.text), "bold"))
                 return asked
             case Note():
                 return Text(entry.text, entry.style)
-            case Prose():
+            case TextEntry():
                 return Markdown(entry.text)
             case Thought():
                 return self._thought(entry)
-            case Done():
-                return call_line(entry)
+            case CallEntry():
+                lines = folded(entry.result, self.more)
+                return Group(call_line(entry), *result_lines(lines)) if lines else call_line(entry)
             case Said():
                 return Text(f"· {neutral_line(entry.text, 1000)}", "yellow")
             case Withdrawn():
@@ -83,7 +93,7 @@ class Pretty:
                 return Text("■ interrupted", "yellow")
             case Begun():
                 return Text("─── the history was changed; this is how it is now ───", "dim")
-            case Failed():
+            case FailureEntry():
                 return Text(f"✗ {failure(entry.failure)}", "red")
 
     def _thought(self, thought: Thought) -> RenderableType:
@@ -93,7 +103,15 @@ class Pretty:
         return Text(f"✻ thought{took}", "dim")
 
 
-def call_line(done: Done) -> Text:
+def result_lines(lines: Sequence[Line]) -> list[Text]:
+    """One row each: what is wider than the window is cut."""
+    return [
+        Text(f"  {line.text}".expandtabs(4), _STYLES[line.style], no_wrap=True, overflow="ellipsis")
+        for line in lines
+    ]
+
+
+def call_line(done: CallEntry) -> Text:
     result = done.result
     colour = _COLOURS.get(result.outcome, "yellow")
     return Text.assemble(

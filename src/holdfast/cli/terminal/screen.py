@@ -9,7 +9,7 @@ from typing import TextIO
 from rich.cells import cell_len
 from rich.text import Text
 
-from holdfast.cli.neutral import neutral
+from holdfast.cli.safe_text import neutral_char
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"  # drawn at once by terminals that know it
 _CLEAR_LINE, _CLEAR_BELOW = "\x1b[K", "\x1b[J"
@@ -101,7 +101,7 @@ def input_lines(prompt: str, text: str, cursor: int, columns: int) -> tuple[list
     width = columns - len(indent)
     lines, at = [""], (0, 0)
     for place, char in enumerate((*text, "")):
-        shown = "    " if char == "\t" else "" if char == "\n" else neutral(char)
+        shown = "    " if char == "\t" else "" if char == "\n" else neutral_char(char)
         if cell_len(lines[-1]) + max(cell_len(shown), 1) > width and char != "\n":
             lines.append("")
         if place == cursor:

@@ -58,27 +58,56 @@ if (!map) throw new Error('there is no map of what to hunt in')
 phase('Hunt')
 const waiting = [...map.parts]
 const bugs = []
+// What was found counts, whatever happens to the others: a budget that ends is no reason to lose it.
+let stopped = null
 const hunt = async () => {
-  while (waiting.length > 0 && budget.remaining() > reserve) {
+  while (waiting.length > 0 && stopped === null && budget.remaining() > reserve) {
     const part = waiting.shift()
-    const answer = await agent(
-      `Hunt for bugs in ${part}. A bug is something you could show with a failing test. At most 3; none is fine.`,
-      { label: part, schema: BUGS },
-    )
-    bugs.push(...(answer?.bugs ?? []))
+    try {
+      const answer = await agent(
+        `Hunt for bugs in ${part}. A bug is something you could show with a failing test. At most 3; none is fine.`,
+        { label: part, schema: BUGS },
+      )
+      bugs.push(...(answer?.bugs ?? []))
+    } catch (error) {
+      log(`${part}: ${error.message}`)
+      if (budget.total !== null && budget.remaining() <= 0) stopped = 'the budget is spent'
+    }
   }
 }
 await parallel(Array.from({ length: Math.min(hunters, waiting.length) }, () => hunt))
 log(`${bugs.length} claims, ${waiting.length} parts not looked at`)
 
 phase('Prove')
+const unproved = []
 const proofs = await pipeline(bugs, async (bug) => {
-  if (budget.total !== null && budget.remaining() <= 0) return null
-  const proof = await agent(
-    `Write the smallest test that fails because of this bug and run it. If it passes, the bug is not there: say so.\n\n` +
-      `${bug.title}\nIn: ${bug.file}\nHow: ${bug.how}`,
-    { label: bug.title.slice(0, 60), schema: PROOF, isolation: 'worktree' },
-  )
-  return proof?.proved ? { ...bug, test: proof.test ?? null, output: proof.output ?? null } : null
+  const give = (why) => {
+    unproved.push({ title: bug.title, file: bug.file, why })
+    return null
+  }
+  if (stopped !== null || (budget.total !== null && budget.remaining() <= 0)) return give('the budget is spent')
+  try {
+    const proof = await agent(
+      `Write the smallest test that fails because of this bug and run it. If it passes, the bug is not there: say so.\n\n` +
+        `${bug.title}\nIn: ${bug.file}\nHow: ${bug.how}`,
+      { label: bug.title.slice(0, 60), schema: PROOF, isolation: 'worktree' },
+    )
+    if (!proof) return give('the agent that should prove it failed')
+    if (!proof.proved) return give('its test passes')
+    return { ...bug, test: proof.test ?? null, output: proof.output ?? null }
+  } catch (error) {
+    // Outside of a git repository there is no worktree, so nothing can be proved there.
+    return give(error.message)
+  }
 })
-return { bugs: proofs.filter(Boolean), claimed: bugs.length, parts_left: waiting }
+
+const proved = proofs.filter(Boolean)
+const reasons = [...new Set(unproved.map((bug) => bug.why))]
+const why =
+  proved.length > 0
+    ? null
+    : bugs.length === 0
+      ? stopped ?? 'no hunter claimed a bug'
+      : `none of ${bugs.length} claims was proved: ${reasons.join('; ')}`
+if (why !== null) log(`Nothing was found: ${why}`)
+return { bugs: proved, claimed: bugs.length, unproved, why, parts_left: waiting }

@@ -120,8 +120,13 @@ const claims = (
   .flat()
   .filter(Boolean)
 
-phase('Write')
 log(`${claims.length} claims held`)
+if (claims.length === 0) {
+  const why = sources.length === 0 ? 'no source was found' : `of ${sources.length} sources no claim could be confirmed`
+  throw new Error(`there is no report, because ${why}. Do the agents have tools to search and read the web?`)
+}
+
+phase('Write')
 const report = await agent(
   `Write a report that answers the question from these checked claims alone. Cite the address after each statement. ` +
     `Say plainly what the claims do not settle.\n\nQuestion: ${question}\n\nClaims:\n${JSON.stringify(claims, null, 2)}`,

@@ -4,7 +4,7 @@ export const meta = {
   whenToUse: 'A decision where one model’s blind spot would hurt: a design, a migration, a contract',
   phases: [
     { title: 'Review', detail: 'Each model for itself' },
-    { title: 'Judge', detail: 'Each finding goes to the models that did not make it' },
+    { title: 'Judge', detail: 'Equal findings are merged; each goes to the models that did not make it' },
     { title: 'Conclude' },
   ],
   args: {
@@ -37,6 +37,11 @@ const FINDINGS = {
   },
   required: ['findings'],
 }
+const GROUPS = {
+  type: 'object',
+  properties: { groups: { type: 'array', items: { type: 'array', items: { type: 'integer', minimum: 0 } } } },
+  required: ['groups'],
+}
 const VOTE = {
   type: 'object',
   properties: { agree: { type: 'boolean' }, reason: { type: 'string' } },
@@ -55,11 +60,33 @@ const reviews = await parallel(
 )
 
 phase('Judge')
-const findings = reviews.flatMap((review, author) =>
-  (review?.findings ?? []).slice(0, 8).map((finding) => ({ ...finding, author })),
+const claimed = reviews.flatMap((review, author) =>
+  (review?.findings ?? []).slice(0, 8).map((finding) => ({ ...finding, authors: [author] })),
 )
+
+// The same finding of two reviewers is voted on once, and both count as having agreed.
+const merge = (group) => ({ ...group[0], authors: [...new Set(group.flatMap((finding) => finding.authors))].sort() })
+const words = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ').trim()
+const alike = new Map()
+for (const finding of claimed) alike.set(words(finding.claim), [...(alike.get(words(finding.claim)) ?? []), finding])
+let findings = [...alike.values()].map(merge)
+if (new Set(findings.flatMap((finding) => finding.authors)).size > 1) {
+  const same = await agent(
+    `Group the findings below that say the same in other words. Answer with the groups of two or more, by number.\n\n` +
+      findings.map((finding, number) => `${number}. ${finding.claim}`).join('\n'),
+    { label: 'merge', schema: GROUPS },
+  )
+  const taken = new Set()
+  const groups = (same?.groups ?? []).map((group) =>
+    [...new Set(group)].filter((number) => number < findings.length && !taken.has(number) && taken.add(number)),
+  )
+  const rest = findings.filter((_, number) => !taken.has(number))
+  findings = [...groups.filter((group) => group.length > 0).map((group) => merge(group.map((n) => findings[n]))), ...rest]
+}
+log(`${claimed.length} findings, ${findings.length} after merging`)
+
 const judged = await pipeline(findings, async (finding) => {
-  const judges = reviewers.filter((_, i) => i !== finding.author)
+  const judges = reviewers.filter((_, i) => !finding.authors.includes(i))
   const votes = await parallel(
     judges.map((judge) => () =>
       agent(
@@ -69,13 +96,19 @@ const judged = await pipeline(findings, async (finding) => {
       ),
     ),
   )
-  const agree = votes.filter((vote) => vote?.agree).length
-  return { claim: finding.claim, reason: finding.reason, author: reviewers[finding.author].name, agree, of: judges.length }
+  // Who made it agrees with it; who failed to answer has no vote.
+  const given = votes.filter(Boolean)
+  const agree = finding.authors.length + given.filter((vote) => vote.agree).length
+  const authors = finding.authors.map((i) => reviewers[i].name)
+  return { claim: finding.claim, reason: finding.reason, authors, agree, of: finding.authors.length + given.length }
 })
-const kept = judged.filter((finding) => finding && finding.agree * 2 >= finding.of).sort((a, b) => b.agree - a.agree)
+// Of one vote alone nothing follows, unless there is only one reviewer.
+const stands = (finding) => finding.agree * 2 > finding.of && (finding.of > 1 || reviewers.length === 1)
+const kept = judged.filter((finding) => finding && stands(finding)).sort((a, b) => b.agree - a.agree)
 
 phase('Conclude')
 log(`${kept.length} of ${findings.length} findings stand`)
+if (reviews.every((review) => !review)) throw new Error('no reviewer answered, so nothing was reviewed')
 const conclusion = await agent(
   `Write a conclusion of at most 200 words from these findings, which a majority of reviewers shares.\n\n` +
     JSON.stringify(kept, null, 2),

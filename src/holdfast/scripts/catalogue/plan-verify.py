@@ -6,7 +6,7 @@ meta = {
         {"title": "Plan"},
         {"title": "Attack", "detail": "Two agents look for what the plan forgets"},
         {"title": "Work", "detail": "One step after the other"},
-        {"title": "Verify", "detail": "Each criterion by an agent that did not do the work"},
+        {"title": "Verify", "detail": "Each criterion by an agent that did not do the work; what is not met is repaired once"},
     ],
     "args": {
         "type": "object",
@@ -60,32 +60,61 @@ better = await agent(
 )
 plan = better or plan
 
-phase("Work")
-done = []
-for number, step in enumerate(plan["steps"], 1):
-    report = await agent(
+
+async def work(number, step, note):
+    return await agent(
         f"Do step {number} of {len(plan['steps'])} of this task, and nothing beyond it. Say what you changed.\n\n"
-        f"Task: {task}\n\nStep: {step}\n\nDone before: {json.dumps(done)}",
+        f"Task: {task}\n\nStep: {step}\n\nDone before: {json.dumps(done)}{note}",
         label=f"{number}. {step[:50]}",
     )
+
+
+async def check(criterion):
+    verdict = await agent(
+        f"Check whether this criterion is met. Run what proves it; trust no report.\n\nTask: {task}\n\n"
+        f"Criterion: {criterion}",
+        label=criterion[:60],
+        schema=VERDICT,
+        phase="Verify",
+    )
+    evidence = verdict["evidence"] if verdict else "nobody could check it"
+    return {"criterion": criterion, "met": bool(verdict and verdict["met"]), "evidence": evidence}
+
+
+phase("Work")
+done = []
+failed = []
+for number, step in enumerate(plan["steps"], 1):
+    report = await work(number, step, "")
     if not report:
-        raise ValueError(f"step {number} did not end well: {step}")
-    done.append(report)
+        report = await work(number, step, "\n\nA first try at this step failed: look at what is there before you begin.")
+    if report:
+        done.append(report)
+    else:
+        # The others may still be worth it, and the check says what is missing.
+        failed.append(step)
+        done.append(f"Step {number} failed twice and is not done: {step}")
+        log(f"step {number} failed twice: {step}")
+    if len(failed) == 2:
+        raise ValueError(f"two steps did not end well: {'; '.join(failed)}")
 
 phase("Verify")
-verdicts = await parallel(
-    [
-        lambda criterion=criterion: agent(
-            f"Check whether this criterion is met. Run what proves it; trust no report.\n\nTask: {task}\n\n"
-            f"Criterion: {criterion}",
-            label=criterion[:60],
-            schema=VERDICT,
-        )
-        for criterion in plan["criteria"]
-    ]
-)
-checked = [
-    {"criterion": criterion, "met": bool(verdict and verdict["met"]), "evidence": verdict["evidence"] if verdict else None}
-    for criterion, verdict in zip(plan["criteria"], verdicts)
-]
-return {"done": all([check["met"] for check in checked]), "criteria": checked, "steps": done}
+checked = await parallel([lambda criterion=criterion: check(criterion) for criterion in plan["criteria"]])
+missing = [one for one in checked if one and not one["met"]]
+
+if missing:
+    repaired = await agent(
+        f"A task was done, and the checks below say what is still wrong. Repair exactly that, then say what you changed.\n\n"
+        f"Task: {task}\n\nDone: {json.dumps(done)}\n\nNot met: {json.dumps(missing)}",
+        label="repair",
+        phase="Work",
+    )
+    if repaired:
+        done.append(repaired)
+        again = await parallel([lambda one=one: check(one["criterion"]) for one in missing])
+        news = {one["criterion"]: one for one in again if one}
+        checked = [news.get(one["criterion"], one) if one else one for one in checked]
+
+checked = [one for one in checked if one]
+met = len(checked) == len(plan["criteria"]) and all([one["met"] for one in checked])
+return {"done": met, "criteria": checked, "steps": done, "failed_steps": failed}

@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import suppress
 from typing import NamedTuple, Protocol, cast
 
-from holdfast.scripts.engines.desk import Desk, Json, Message, line_of
+from holdfast.scripts.engines.script_calls import Json, Message, ScriptCalls, line_of
 
 MIB = 1024 * 1024
 # The interpreter and the engine themselves.
@@ -29,21 +29,21 @@ MEMORY_SPENT = "the script used more than {} MiB of memory"
 Limits = dict[str, int | float]
 
 
-class Waiting(NamedTuple):
+class EngineWaiting(NamedTuple):
     pass
 
 
-class Done(NamedTuple):
+class EngineDone(NamedTuple):
     value: Json
 
 
-class Failed(NamedTuple):
+class EngineFailed(NamedTuple):
     kind: str
     message: str
     line: int | None = None
 
 
-State = Waiting | Done | Failed
+State = EngineWaiting | EngineDone | EngineFailed
 
 
 class Engine(Protocol):
@@ -51,7 +51,7 @@ class Engine(Protocol):
 
     def prepare(self, limits: Limits) -> None: ...
 
-    def begin(self, start: Message, desk: Desk) -> State: ...
+    def begin(self, start: Message, calls: ScriptCalls) -> State: ...
 
     def settle(self, number: int, value: Json, error: Message | None) -> State: ...
 
@@ -60,7 +60,7 @@ class Engine(Protocol):
         ...
 
 
-class Input:
+class LineReader:
     """Lines as they come."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Input:
         return bool(self._lines)
 
 
-class Output:
+class LineWriter:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
@@ -116,7 +116,7 @@ def main() -> None:
     time.tzset()
     os.nice(NICE)
     engine = _engine(language)
-    lines = Input()
+    lines = LineReader()
     first = lines.next()
     if first is None:
         return
@@ -124,18 +124,18 @@ def main() -> None:
     limits = cast(Limits, start["limits"])
     engine.prepare(limits)
     _give_up(limits, engine)
-    output = Output()
-    desk = Desk(start, output.write)
+    output = LineWriter()
+    calls = ScriptCalls(start, output.write)
     _allow(limits, engine)
-    state = engine.begin(start, desk)
-    while _report(state, desk, output):
+    state = engine.begin(start, calls)
+    while _report(state, calls, output):
         # What was said to answers that came together is told together.
         if not lines.has_next or output.is_late:
             output.flush()
         answer = lines.next()
         if answer is None:
             return
-        state = _settle(json.loads(answer), desk, engine, limits)
+        state = _settle(json.loads(answer), calls, engine, limits)
     output.flush()
     # The server has heard the end and kills us, with whom we started; without us it would not find them.
     while lines.next() is not None:
@@ -152,29 +152,29 @@ def _engine(language: str) -> Engine:
     return Python(sys.argv[-2])
 
 
-def _settle(answer: Message, desk: Desk, engine: Engine, limits: Limits) -> State:
+def _settle(answer: Message, calls: ScriptCalls, engine: Engine, limits: Limits) -> State:
     number, spent = cast(int, answer["call"]), cast(int, answer["spent"])
     error = cast(Message | None, answer.get("error"))
     try:
-        desk.answered(number, spent, error)
+        calls.answered(number, spent, error)
     except ValueError as wrong:
-        return Failed("contradiction", f"the script did not make the call that is answered: {wrong}")
+        return EngineFailed("contradiction", f"the script did not make the call that is answered: {wrong}")
     _allow(limits, engine)
     return engine.settle(number, answer.get("value"), error)
 
 
-def _report(state: State, desk: Desk, output: Output) -> bool:
-    desk.flush()
-    if isinstance(state, Waiting) and not desk.waits:
-        state = Failed("stuck", "the script waits for something that nothing will ever bring")
+def _report(state: State, calls: ScriptCalls, output: LineWriter) -> bool:
+    calls.flush()
+    if isinstance(state, EngineWaiting) and not calls.waits:
+        state = EngineFailed("stuck", "the script waits for something that nothing will ever bring")
     match state:
-        case Waiting():
+        case EngineWaiting():
             output.write(line_of({"type": "waiting"}))
-        case Done(value):
+        case EngineDone(value):
             output.write(line_of({"type": "done", "value": value}))
-        case Failed(kind, message, line):
+        case EngineFailed(kind, message, line):
             output.write(line_of({"type": "failed", "kind": kind, "message": message[:4000], "line": line}))
-    return isinstance(state, Waiting)
+    return isinstance(state, EngineWaiting)
 
 
 def _give_up(limits: Limits, engine: Engine) -> None:

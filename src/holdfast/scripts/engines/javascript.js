@@ -4,11 +4,12 @@
   'use strict';
   const { parse, stringify } = JSON;
   const { isArray } = Array;
-  const { isInteger, isFinite } = Number;
+  const { isFinite } = Number;
   const { apply, construct, ownKeys } = Reflect;
-  const { abs, max } = Math;
+  const { max } = Math;
   const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf, freeze, is } = Object;
   const config = parse(configuration);
+  const MAX_TOLD = 5;
 
   const said = [];
   const calls = new Map();
@@ -19,9 +20,12 @@
   let next = 0;
   let taken = 0;
   let groups = 0;
+  let timers = 0;
   let lines = 0;
   let branch = '';
   let spent = config.spent;
+  // Where the script is in its loops: what it computes for too long has no other trace.
+  let loopLine = () => null;
 
   // ---- what is said to the process around
 
@@ -49,18 +53,42 @@
     return null;
   };
 
+  const warn = (text) => say({ type: 'warning', text });
+
   // What is no error has no stack: its line is that of the last statement that threw such a thing.
   let thrown = null;
   const throwing = (value) => {
     if (!(value instanceof Error)) thrown = { value, line: lineOf(new Error().stack) };
     return value;
   };
+  // An error that is made where it is thrown has that line, not the one of its class.
+  const throwingNew = (value) => {
+    if (value instanceof Error) sites.set(value, lineOf(new Error().stack));
+    return throwing(value);
+  };
+
+  // The engine says "not a function" and where; what stands there is the name.
+  const nameAt = (stack) => {
+    const frame = typeof stack === 'string' ? stack.split('\n')[0] : '';
+    const [line, column] = frame.slice(frame.lastIndexOf('<input>:') + 8).split(':').map((part) => parseInt(part, 10));
+    const text = (source ??= config.source.split('\n'))[line - config.lines - 1];
+    if (!frame.includes('<input>:') || text === undefined || !(column > 0)) return null;
+    const name = /^[\w$]+/.exec(text.slice(column - 1))?.[0];
+    const before = /(?:[\w$]+(?:\?\.|\.))*$/.exec(text.slice(0, column - 1))?.[0] ?? '';
+    return name ? before + name : null;
+  };
+  let source = null;
+  const messageOf = (error) => {
+    if (error.message !== 'not a function') return error.message;
+    const name = nameAt(error.stack);
+    return name === null || name === 'new' ? 'something that is called is not a function' : `${name} is not a function`;
+  };
 
   const describe = (error) => {
-    // With no memory left there is none for an error either.
-    if (error === null) return 'InternalError: out of memory';
+    // With no memory left there is none for an error either: the engine throws null by itself then.
+    if (error === null && thrown?.value !== null) return 'InternalError: out of memory';
     try {
-      if (error instanceof Error) return error.message ? `${error.name}: ${error.message}` : String(error.name);
+      if (error instanceof Error) return error.message ? `${error.name}: ${messageOf(error)}` : String(error.name);
       if (typeof error === 'object' && error !== null) return `an object was thrown: ${stringify(error)}`;
       return `${String(error)} was thrown`;
     } catch {
@@ -78,62 +106,85 @@
     }
   };
 
-  // ---- values as JSON: a copy of plain data, or an error that says where something else is
+  // ---- values as JSON: a copy of plain data. What JSON has no word for becomes what JSON.stringify makes of it, and one
+  // warning says so; only what is too large is refused.
 
-  const pack = (value, what) => {
+  const pack = (value, what, tellUndefined) => {
     let left = config.value_bytes;
     const above = [];
+    const changed = [];
+    let changes = 0;
+    const change = (path, why) => {
+      if (++changes <= MAX_TOLD) changed[changed.length] = `${path} ${why}`;
+    };
     const refuse = (path, why) => {
       const error = new TypeError(`${what} must be JSON: ${path} ${why}`);
       packErrors.add(error);
       throw error;
     };
-    const copy = (value, path) => {
+    const copy = (value, path, key) => {
       left -= typeof value === 'string' ? value.length : 8;
       if (left < 0) refuse(path, `makes it larger than ${config.value_bytes} bytes`);
+      if (typeof value === 'object' && value !== null && typeof value.toJSON === 'function') {
+        if (value instanceof Date) change(path, 'is a Date: its text');
+        value = value.toJSON(key);
+      }
       switch (typeof value) {
         case 'string':
         case 'boolean':
           return value;
-        case 'undefined':
-          return null;
         case 'number':
-          if (!isFinite(value)) refuse(path, `is ${value}`);
-          // From 1e21 on it is written with an exponent, and is not read as an integer.
-          if (isInteger(value) && abs(value) >= 2 ** 63 && abs(value) < 1e21) {
-            refuse(path, 'is a number beyond 64 bits: pass it as text');
-          }
-          return value;
+          if (isFinite(value)) return value;
+          change(path, `is ${value}: null`);
+          return null;
+        case 'bigint':
+          change(path, 'is a BigInt: text');
+          return String(value);
         case 'object':
           return value === null ? null : inside(value, path);
+        case 'undefined':
+          if (tellUndefined && path !== what) change(path, 'is undefined: dropped');
+          return undefined;
         default:
-          refuse(path, `is a ${typeof value}`);
+          change(path, `is a ${typeof value}: dropped`);
+          return undefined;
       }
     };
     const inside = (value, path) => {
-      if (above.includes(value)) refuse(path, 'contains itself');
-      if (above.length >= config.value_depth) refuse(path, `is nested deeper than ${config.value_depth}`);
+      if (above.includes(value)) {
+        change(path, 'contains itself: null');
+        return null;
+      }
+      if (above.length >= config.value_depth) {
+        change(path, `is nested deeper than ${config.value_depth}: null`);
+        return null;
+      }
       above[above.length] = value;
       let made;
       if (isArray(value)) {
         made = setPrototypeOf([], null);
-        for (let i = 0; i < value.length; i++) made[i] = copy(value[i], `${path}[${i}]`);
+        for (let i = 0; i < value.length; i++) made[i] = copy(value[i], `${path}[${i}]`, String(i)) ?? null;
       } else {
-        if (typeof value.then === 'function') refuse(path, 'is a promise: await it');
+        if (typeof value.then === 'function') change(path, 'is a promise that nobody awaited: {}');
         const kind = apply(Object.prototype.toString, value, []).slice(8, -1);
-        if (kind !== 'Object' && kind !== 'Error') refuse(path, `is a ${kind}`);
+        if (kind === 'Map' || kind === 'Set') change(path, `is a ${kind}: {}`);
         made = { __proto__: null };
         for (const key of ownKeys(value)) {
           if (typeof key !== 'string' || !getOwnPropertyDescriptor(value, key)?.enumerable) continue;
           left -= key.length;
-          const item = value[key];
-          if (item !== undefined) made[key] = copy(item, `${path}.${key}`);
+          const item = copy(value[key], `${path}.${key}`, key);
+          if (item !== undefined) made[key] = item;
         }
       }
       above.length--;
       return made;
     };
-    return copy(value, what);
+    const copied = copy(value, what, '');
+    if (changes > 0) {
+      const more = changes > MAX_TOLD ? `; and ${changes - MAX_TOLD} more` : '';
+      warn(`Not everything is JSON: ${changed.join('; ')}${more}.`);
+    }
+    return copied ?? null;
   };
 
   // ---- calls
@@ -169,32 +220,59 @@
     reject(thrown);
   };
 
+  const textOf = (value) => {
+    if (typeof value === 'string') return value;
+    if (value === undefined || value === null) return null;
+    const plain = typeof value === 'object' && !isArray(value) && value.toString === Object.prototype.toString;
+    return plain ? String(stringify(value)) : String(value);
+  };
+
   function agent(prompt, options) {
-    return call('agent', () => ({
-      prompt: typeof prompt === 'string' ? prompt : null,
-      options: pack(options ?? {}, 'options'),
-    }));
+    return call('agent', () => {
+      let given = options ?? {};
+      if (typeof given !== 'object' || isArray(given)) {
+        warn(`The options of agent() must be an object: ${show(given).slice(0, 100)} is ignored.`);
+        given = {};
+      }
+      return { prompt: textOf(prompt), options: pack(given, 'options', false) };
+    });
   }
 
   function workflow(target, args) {
     return call('workflow', () => ({
-      target: pack(target, 'the name'),
-      ...(args === undefined ? {} : { args: pack(args, 'args') }),
+      target: pack(target, 'the name', false),
+      ...(args === undefined ? {} : { args: pack(args, 'args', true) }),
     }));
   }
 
+  const pause = (milliseconds) => call('pause', () => ({ seconds: milliseconds > 0 ? milliseconds / 1000 : 0 }));
+
+  const timer = (word, callback, milliseconds, rest, again) => {
+    if (typeof callback !== 'function') throw new TypeError(`${word}() needs a function`);
+    const id = ++timers;
+    const wait = () => {
+      pause(Number(milliseconds))
+        .then(() => {
+          if (stopped.has(id)) return;
+          if (again) wait();
+          callback(...rest);
+        })
+        .catch((error) => log(`${word}: ${describe(error)}`));
+    };
+    wait();
+    return id;
+  };
+
   function setTimeout(callback, milliseconds, ...rest) {
-    if (typeof callback !== 'function') throw new TypeError('setTimeout() needs a function');
-    const wanted = Number(milliseconds);
-    const timer = next + 1;
-    call('pause', () => ({ seconds: wanted > 0 ? wanted / 1000 : 0 }))
-      .then(() => stopped.delete(timer) || callback(...rest))
-      .catch((error) => log(`setTimeout: ${describe(error)}`));
-    return timer;
+    return timer('setTimeout', callback, milliseconds, rest, false);
   }
 
-  function clearTimeout(timer) {
-    if (calls.has(timer)) stopped.add(timer);
+  function setInterval(callback, milliseconds, ...rest) {
+    return timer('setInterval', callback, milliseconds, rest, true);
+  }
+
+  function clearTimeout(id) {
+    stopped.add(id);
   }
 
   // ---- many at once
@@ -273,7 +351,7 @@
         } finally {
           branch = now;
         }
-        value = (await result) ?? null;
+        value = await result;
         if (value === null) return null;
       }
       return value;
@@ -293,9 +371,42 @@
   }
 
   function phase(title) {
-    if (typeof title !== 'string' || !title.trim()) throw new TypeError('phase() needs a title: text that is not empty');
-    say({ type: 'phase', title });
+    const text = textOf(title);
+    if (text === null || !text.trim()) throw new TypeError('phase() needs a title: text that is not empty');
+    say({ type: 'phase', title: text });
   }
+
+  const consoleOf = () => {
+    const counts = new Map();
+    let depth = 0;
+    const print = (...values) => log(...(depth ? ['  '.repeat(depth - 1) + ' '] : []), ...values);
+    const group = (...values) => {
+      if (values.length) print(...values);
+      depth++;
+    };
+    const count = (label = 'default') => {
+      counts.set(label, (counts.get(label) ?? 0) + 1);
+      print(`${label}: ${counts.get(label)}`);
+    };
+    const names = ['log', 'info', 'debug', 'warn', 'error', 'trace', 'dir', 'dirxml', 'table'];
+    return {
+      ...Object.fromEntries(names.map((name) => [name, print])),
+      group,
+      groupCollapsed: group,
+      groupEnd: () => {
+        if (depth) depth--;
+      },
+      count,
+      countReset: (label = 'default') => void counts.delete(label),
+      assert: (holds, ...values) => {
+        if (!holds) print('Assertion failed:', ...values);
+      },
+      // There is no clock, so these say nothing.
+      time: () => {},
+      timeLog: () => {},
+      timeEnd: () => {},
+    };
+  };
 
   const budget = freeze({
     total: config.total,
@@ -347,12 +458,16 @@
 
   closeConstructors();
   closeClocks();
-  const interval = refused('setInterval() is not available: write a loop with a pause');
   const words = {
-    agent, parallel, pipeline, phase, log, budget, workflow, setTimeout, clearTimeout, setInterval: interval,
+    agent, parallel, pipeline, phase, log, budget, workflow, setTimeout, clearTimeout, setInterval,
+    clearInterval: clearTimeout,
     args: config.args,
-    console: { log, info: log, debug: log, warn: log, error: log, trace: log, dir: log, table: log },
+    console: consoleOf(),
     __holdfast_thrown: throwing,
+    __holdfast_thrown_new: throwingNew,
+    __holdfast_loops: (line) => {
+      loopLine = line;
+    },
   };
   for (const word of ownKeys(words)) {
     defineProperty(globalThis, word, { value: words[word], writable: true, configurable: true, enumerable: false });
@@ -363,14 +478,14 @@
   const fail = (error) => {
     let line = null;
     try {
-      line = lineOf(error?.stack) ?? sites.get(error) ?? (is(thrown?.value, error) ? thrown?.line : null) ?? null;
+      line = sites.get(error) ?? lineOf(error?.stack) ?? (is(thrown?.value, error) ? thrown?.line : null) ?? null;
     } catch {}
     say({ type: 'failed', kind: budgetErrors.has(error) ? 'budget' : 'thrown', message: describe(error), line });
   };
 
   const finish = (value) => {
     try {
-      say({ type: 'done', value: pack(value, 'the result') });
+      say({ type: 'done', value: pack(value, 'the result', true) });
     } catch (error) {
       const message = packErrors.has(error) ? error.message : `the result cannot be read: ${describe(error)}`;
       say({ type: 'failed', kind: 'result', message, line: null });
@@ -378,6 +493,7 @@
   };
 
   return (what, text) => {
+    if (what === 'loop') return loopLine();
     if (what === 'take') return take();
     if (what === 'settle') return settle(parse(text));
     text().then(finish, fail);

@@ -3,25 +3,30 @@ pushes what it wants into a list, and after everything that could run has run, t
 
 import json
 import os
+import resource
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Protocol, cast
 
-from holdfast.scripts.engines.desk import Desk, Json, Message, Refusal
 from holdfast.scripts.engines.inside import (
     MEMORY_SPENT,
     MIB,
     TIME_SPENT,
-    Done,
-    Failed,
+    EngineDone,
+    EngineFailed,
+    EngineWaiting,
     Limits,
     State,
-    Waiting,
 )
+from holdfast.scripts.engines.script_calls import CallRefused, Json, Message, ScriptCalls
 
-STACK_BYTES = MIB
+# At least 10 000 calls within each other. The kernel lets the first thread's stack grow as far as we say.
+STACK_BYTES = 64 * MIB
+STACK_ROOM_BYTES = 32 * MIB
 PRELUDE = os.path.join(os.path.dirname(__file__), "javascript.js")
+EXTRAS = os.path.join(os.path.dirname(__file__), "javascript_extras.js")
 
 
 class Context(Protocol):
@@ -44,16 +49,16 @@ class QuickJS(Protocol):
     JSException: type[Exception]
 
 
-_quickjs = cast(QuickJS, import_module("_quickjs"))
+quickjs = cast(QuickJS, import_module("_quickjs"))
 
 
 class JavaScript:
     def __init__(self) -> None:
-        with open(PRELUDE, encoding="utf-8") as file:
-            prelude = file.read()
+        prelude, extras = _text(PRELUDE), _text(EXTRAS)
         # Errors name lines only: the script stands below our own lines, and so the two are told apart.
-        self._lines_before = prelude.count("\n") + 1
-        self._context = _quickjs.Context()
+        self._lines_before = max(prelude.count("\n"), extras.count("\n")) + 1
+        self._context = quickjs.Context()
+        self._context.eval(extras)
         self._set_up = cast(Callable[[str], Callable[[str, object], object]], self._context.eval(prelude))
         # Calls of the script that were numbered here, by the number they have there.
         self._ids: dict[int, int] = {}
@@ -66,16 +71,17 @@ class JavaScript:
         self._cpu_seconds = float(limits["cpu_seconds"])
         self._memory_mib = int(limits["memory_mib"])
         self._context.set_memory_limit(self._memory_mib * MIB)
-        self._context.set_max_stack_size(STACK_BYTES)
+        self._context.set_max_stack_size(allow_stack())
         self._context.set_time_limit(self._cpu_seconds)
 
-    def begin(self, start: Message, desk: Desk) -> State:
-        self._desk = desk
+    def begin(self, start: Message, calls: ScriptCalls) -> State:
+        self._calls = calls
         config: Message = {
             **self._limits,
             "lines": self._lines_before,
-            "total": desk.total,
-            "spent": desk.spent,
+            "source": start["program"],
+            "total": calls.total,
+            "spent": calls.spent,
         }
         if "args" in start:
             config["args"] = start["args"]
@@ -84,7 +90,7 @@ class JavaScript:
             self._bridge = self._set_up(json.dumps(config))
             program = self._context.eval("\n" * self._lines_before + str(start["program"]))
             self._bridge("run", program)
-        except _quickjs.JSException as error:
+        except quickjs.JSException as error:
             return self._broken(error)
         return self._go()
 
@@ -92,11 +98,11 @@ class JavaScript:
         self._began = time.process_time()
         return self._answer(self._ids.pop(number), value, error) or self._go()
 
-    def _answer(self, their_number: int, value: Json, error: Message | None) -> Failed | None:
-        message = {"id": their_number, "value": value, "error": error, "spent": self._desk.spent}
+    def _answer(self, their_number: int, value: Json, error: Message | None) -> EngineFailed | None:
+        message = {"id": their_number, "value": value, "error": error, "spent": self._calls.spent}
         try:
             self._bridge("settle", json.dumps(message))
-        except _quickjs.JSException as broken:
+        except quickjs.JSException as broken:
             return self._broken(broken)
         return None
 
@@ -106,25 +112,27 @@ class JavaScript:
             while True:
                 while self._context.execute_pending_job():
                     if time.process_time() - self._began > self._cpu_seconds:
-                        return Failed("time", TIME_SPENT.format(self._cpu_seconds))
+                        return self._too_long()
                 said = self._bridge("take", "")
                 if said is None:
-                    return Waiting()
-                if end := self._hear(json.loads(str(said))):
+                    return EngineWaiting()
+                if end := self._hear(json.loads(str(said), parse_int=_integer)):
                     return end
-        except _quickjs.JSException as error:
+        except quickjs.JSException as error:
             return self._broken(error)
-        except (Refusal, ValueError, TypeError, KeyError, RecursionError):
-            return Failed("broken", "the script broke the words it was given")
+        except (CallRefused, ValueError, TypeError, KeyError, RecursionError):
+            return EngineFailed("broken", "the script broke the words it was given")
 
     def _hear(self, said: Message) -> State | None:
         match said["type"]:
             case "log":
-                self._desk.log(str(said["text"]))
+                self._calls.log(str(said["text"]))
+            case "warning":
+                self._calls.warn(str(said["text"]))
             case "phase":
-                self._desk.set_phase(said["title"])
+                self._calls.set_phase(said["title"])
             case "done":
-                return Done(said["value"])
+                return EngineDone(said["value"])
             case "failed":
                 line = said["line"] if isinstance(said["line"], int) else None
                 return self._failed(str(said["kind"]), str(said["message"]), line)
@@ -132,32 +140,39 @@ class JavaScript:
                 return self._call(said)
         return None
 
-    def _call(self, said: Message) -> Failed | None:
+    def _call(self, said: Message) -> EngineFailed | None:
         their_number, branch = cast(int, said["id"]), str(said["branch"])
         try:
             match said["type"]:
                 case "agent":
-                    number = self._desk.agent(said["prompt"], said["options"], branch)
+                    number = self._calls.agent(said["prompt"], said["options"], branch)
                 case "workflow":
-                    number = self._desk.workflow(said["target"], "args" in said, said.get("args"), branch)
+                    number = self._calls.workflow(said["target"], "args" in said, said.get("args"), branch)
                 case _:
-                    number = self._desk.pause(said["seconds"])
-        except Refusal as refusal:
+                    number = self._calls.pause(said["seconds"])
+        except CallRefused as refusal:
             return self._answer(their_number, None, {"kind": refusal.kind, "message": refusal.text})
         self._ids[number] = their_number
         return None
 
-    def _broken(self, error: Exception) -> Failed:
+    def _broken(self, error: Exception) -> EngineFailed:
         """What the script cannot catch, or what stands in its text."""
         message, _, stack = str(error).partition("\n")
         if "interrupted" in message:
-            return Failed("time", TIME_SPENT.format(self._cpu_seconds))
+            return self._too_long()
         return self._failed("thrown", "out of memory" if message == "null" else message, self._line(stack))
 
-    def _failed(self, kind: str, message: str, line: int | None) -> Failed:
+    def _too_long(self) -> EngineFailed:
+        line: object = None
+        with suppress(quickjs.JSException):
+            line = self._bridge("loop", "")
+        known = int(line) if isinstance(line, int | float) and line > 0 else None
+        return EngineFailed("time", TIME_SPENT.format(self._cpu_seconds), known)
+
+    def _failed(self, kind: str, message: str, line: int | None) -> EngineFailed:
         if "out of memory" in message:
-            return Failed("memory", MEMORY_SPENT.format(self._memory_mib), line)
-        return Failed(kind, message, line)
+            return EngineFailed("memory", MEMORY_SPENT.format(self._memory_mib), line)
+        return EngineFailed(kind, message, line)
 
     def _line(self, stack: str) -> int | None:
         for frame in stack.splitlines():
@@ -165,3 +180,24 @@ class JavaScript:
             if line.isdigit() and int(line) > self._lines_before:
                 return int(line) - self._lines_before
         return None
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def allow_stack() -> int:
+    """How much of the stack the engine may use, after the process was allowed as much."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    wanted = STACK_BYTES + STACK_ROOM_BYTES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
+    return STACK_BYTES if soft == resource.RLIM_INFINITY else min(STACK_BYTES, soft // 2)
+
+
+def _integer(digits: str) -> int | float:
+    """Beyond 64 bits it is the number that JavaScript has anyway."""
+    number = int(digits)
+    return number if abs(number) < 2**63 else float(number)

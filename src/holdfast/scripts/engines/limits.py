@@ -4,7 +4,7 @@ server."""
 from holdfast.core.shapes import Record
 
 
-class Limits(Record, frozen=True, kw_only=True):
+class ScriptLimits(Record, frozen=True, kw_only=True):
     memory_mib: int = 128
     # Computing between two answers.
     cpu_seconds: float = 30.0
@@ -17,6 +17,8 @@ class Limits(Record, frozen=True, kw_only=True):
     # The result, the options of a call, the arguments of a workflow: as JSON.
     value_bytes: int = 4 * 1024 * 1024
     value_depth: int = 100
+    phases: int = 500
+    warnings: int = 200
     log_lines: int = 2000
     log_characters: int = 4000
 

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from holdfast.core.runs import CallError, Language
 from holdfast.core.shapes import Json, Record
-from holdfast.scripts.engines.limits import Limits
+from holdfast.scripts.engines.limits import ScriptLimits
 
 Text = Annotated[str, Meta(max_length=4096)]
 Number = Annotated[int, Meta(ge=1, le=2**31)]
@@ -71,7 +71,7 @@ Call = AgentCall | WorkflowCall | PauseCall
 # What it says.
 
 
-class Log(Record, frozen=True, kw_only=True, tag="log"):
+class ScriptLog(Record, frozen=True, kw_only=True, tag="log"):
     text: str
 
 
@@ -83,30 +83,30 @@ class PhaseBegun(Record, frozen=True, kw_only=True, tag="phase"):
     title: Text
 
 
-Said = Call | Log | Warned | PhaseBegun
+Said = Call | ScriptLog | Warned | PhaseBegun
 
 
 # Where it stopped.
 
 
-class Waiting(Record, frozen=True, kw_only=True, tag="waiting"):
+class ScriptWaiting(Record, frozen=True, kw_only=True, tag="waiting"):
     """Until an answer comes."""
 
 
-class Done(Record, frozen=True, kw_only=True, tag="done"):
+class ScriptDone(Record, frozen=True, kw_only=True, tag="done"):
     value: Json
 
 
-class Failed(Record, frozen=True, kw_only=True, tag="failed"):
+class ScriptFailed(Record, frozen=True, kw_only=True, tag="failed"):
     kind: FailureKind
     message: str
     line: int | None = None
 
 
-Stop = Waiting | Done | Failed
+Stop = ScriptWaiting | ScriptDone | ScriptFailed
 
 
-class Turn(Record, frozen=True, kw_only=True):
+class ScriptTurn(Record, frozen=True, kw_only=True):
     """From one answer to the next: what the script said, in order, and where it stopped."""
 
     said: tuple[Said, ...]
@@ -116,7 +116,7 @@ class Turn(Record, frozen=True, kw_only=True):
 # What the server says.
 
 
-class Start(Record, frozen=True, kw_only=True):
+class ScriptStart(Record, frozen=True, kw_only=True):
     language: Language
     program: str
     args: Json | msgspec.UnsetType = msgspec.UNSET
@@ -124,10 +124,10 @@ class Start(Record, frozen=True, kw_only=True):
     budget_spent: int = 0
     # Called by another workflow, so it cannot call one itself.
     nested: bool = False
-    limits: Limits = Limits()
+    limits: ScriptLimits = ScriptLimits()
 
 
-class Answer(Record, frozen=True, kw_only=True):
+class CallAnswer(Record, frozen=True, kw_only=True):
     call: int
     # What the run had spent when the answer was given.
     spent: int
@@ -135,5 +135,15 @@ class Answer(Record, frozen=True, kw_only=True):
     error: CallError | None = None
 
 
-Heard = AgentCall | WorkflowCall | PauseCall | Log | Warned | PhaseBegun | Waiting | Done | Failed
+Heard = (
+    AgentCall
+    | WorkflowCall
+    | PauseCall
+    | ScriptLog
+    | Warned
+    | PhaseBegun
+    | ScriptWaiting
+    | ScriptDone
+    | ScriptFailed
+)
 decode = msgspec.json.Decoder(Heard).decode

@@ -28,26 +28,47 @@ class BadOption(Exception):
     """An option that cannot be meant; the text says what it should be."""
 
 
-def read_options(given: dict[str, object]) -> tuple[dict[str, object], list[str]]:
-    """The options by our names, and the names that nobody knows. What is null was not given."""
+def read_options(given: dict[str, object]) -> tuple[dict[str, object], list[str], list[str]]:
+    """The options by our names; the names that nobody knows; and what is ignored, as sentences. What is null
+    was not given."""
     read: dict[str, object] = {}
     unknown: list[str] = []
+    ignored: list[str] = []
     for name, value in given.items():
         ours = ALIASES.get(name, name)
         if ours not in NAMES:
             unknown.append(name)
-        elif value is not None:
+        elif value is None:
+            continue
+        elif _means_nothing(ours, value):
+            ignored.append(f"{name} {_SHOULD[ours]}: it is ignored")
+        else:
             if ours in read:
                 raise BadOption(f"{name} and {ours} mean the same: give one of them")
             read[ours] = _check(ours, value)
-    return read, unknown
+    return read, unknown, ignored
+
+
+# What other programs take no notice of, so that scripts have it.
+_SHOULD = {
+    "label": "must be text",
+    "phase": "must be text",
+    "schema": "must be a JSON Schema",
+    "isolation": 'can only be "worktree"',
+}
+
+
+def _means_nothing(name: str, value: object) -> bool:
+    if name in SHOWN:
+        return not isinstance(value, str)
+    if name == "isolation":
+        return value in (False, 0, "", "none")
+    return name == "schema" and value in (False, 0, "")
 
 
 def _check(name: str, value: object) -> object:
     if name in SHOWN:
-        if not isinstance(value, str):
-            raise BadOption(f"{name} must be text")
-        return value.strip()[:MAX_TEXT] or None
+        return cast(str, value).strip()[:MAX_TEXT] or None
     if name in TEXTS:
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_TEXT:
             raise BadOption(f"{name} must be text of 1 to {MAX_TEXT} characters")

@@ -7,25 +7,25 @@ import time
 
 import pydantic_monty as monty
 
-from holdfast.scripts.engines.desk import (
-    NO_CHANCE,
-    NO_CLOCK,
-    NO_SYSTEM,
-    Desk,
-    Json,
-    Message,
-    Refusal,
-)
 from holdfast.scripts.engines.inside import (
     MEMORY_SPENT,
     MIB,
     TIME_SPENT,
-    Done,
-    Failed,
+    EngineDone,
+    EngineFailed,
+    EngineWaiting,
     Limits,
     State,
-    Waiting,
     used_seconds,
+)
+from holdfast.scripts.engines.script_calls import (
+    NO_CHANCE,
+    NO_CLOCK,
+    NO_SYSTEM,
+    CallRefused,
+    Json,
+    Message,
+    ScriptCalls,
 )
 
 PRELUDE = os.path.join(os.path.dirname(__file__), "python.monty")
@@ -34,6 +34,7 @@ SCRIPT = "<python-input-1>"
 # The program's first line is not the script's, and its last one neither.
 LINES_BEFORE = 1
 MEMORY = ("MemoryError: memory limit exceeded", "MemoryError: the worker exceeded its memory limit")
+INTERNAL = "Internal error in monty: "
 CLOCKS = ("time.", "datetime.", "date.")
 
 
@@ -44,6 +45,10 @@ class Python:
         self._pool = monty.Monty(binary_path=binary, max_processes=1).__enter__()
         # Numbers of calls, by ours: monty's.
         self._ids: dict[int, int] = {}
+        # Coroutines of the script that wait for others of it: monty's numbers by the prelude's; and those of
+        # which the signal was given.
+        self._signals: dict[int, int] = {}
+        self._given: list[int] = []
 
     def prepare(self, limits: Limits) -> None:
         self._limits = limits
@@ -51,7 +56,7 @@ class Python:
             limits={
                 "max_turn_duration_secs": limits["cpu_seconds"],
                 "max_memory": int(limits["memory_mib"]) * MIB,
-                # Each look at the budget is one; what a script may ask for is counted by the desk.
+                # Each look at the budget is one; what a script may ask for is counted by `ScriptCalls`.
                 "max_suspensions": 2**31 - 1,
             },
             os_policy={"datetime": "call_host", "sleep": "call_host", "random_start": "call_host"},
@@ -61,11 +66,11 @@ class Python:
     def processes(self) -> list[int]:
         return [os.getpid()] if self._worker is None else [os.getpid(), self._worker]
 
-    def begin(self, start: Message, desk: Desk) -> State:
-        self._desk = desk
+    def begin(self, start: Message, calls: ScriptCalls) -> State:
+        self._calls = calls
         program = str(start["program"])
         self._last_line = program.count("\n") - LINES_BEFORE
-        config: Message = {**self._limits, "total": desk.total, "args": start.get("args")}
+        config: Message = {**self._limits, "total": calls.total, "args": start.get("args")}
         self._begin_turn()
         try:
             self._session.feed_run(self._prelude, inputs={"_config": config})
@@ -89,10 +94,13 @@ class Python:
         while self._computed() - self._began <= self._limits["cpu_seconds"]:
             match snapshot:
                 case monty.MontyComplete():
-                    return Done(json.loads(str(snapshot.output)))  # made by the prelude
+                    return EngineDone(json.loads(str(snapshot.output)))  # made by the prelude
+                case monty.FutureSnapshot() if self._given:
+                    given, self._given = self._given, []
+                    snapshot = snapshot.resume({number: {"return_value": None} for number in given})
                 case monty.FutureSnapshot():
                     self._blocked = snapshot
-                    return Waiting()
+                    return EngineWaiting()
                 case monty.NameLookupSnapshot():
                     snapshot = snapshot.resume()
                 case monty.FunctionSnapshot():
@@ -104,28 +112,40 @@ class Python:
             if snapshot.is_os_function:
                 return self._system(snapshot)
             return self._word(snapshot)
-        except Refusal as refusal:
+        except CallRefused as refusal:
             return _exception(refusal.kind, refusal.text)
-        except (ValueError, TypeError, IndexError):  # a word of the prelude's own was called by the script
+        except (
+            ValueError,
+            TypeError,
+            IndexError,
+            KeyError,
+        ):  # a word of the prelude's own was called by the script
             return {"exc_type": "TypeError", "message": f"{snapshot.function_name}() is not for scripts"}
 
     def _word(self, snapshot: monty.FunctionSnapshot) -> monty.ExternalResult:
-        desk, given = self._desk, snapshot.args
+        calls, given = self._calls, snapshot.args
         match snapshot.function_name:
             case "_agent":
                 prompt, options, branch = given
-                return self._call(snapshot, desk.agent(prompt, json.loads(options), str(branch)))
+                return self._call(snapshot, calls.agent(prompt, json.loads(options), str(branch)))
             case "_workflow":
                 target, args, branch = given
                 read = None if args is None else json.loads(args)
-                number = desk.workflow(json.loads(target), args is not None, read, str(branch))
+                number = calls.workflow(json.loads(target), args is not None, read, str(branch))
                 return self._call(snapshot, number)
             case "_spent":
-                return {"return_value": desk.spent}
+                return {"return_value": calls.spent}
+            case "_wait_signal":
+                self._signals[int(given[0])] = snapshot.call_id
+                return {"future": ...}
+            case "_signal":
+                self._given.append(self._signals.pop(int(given[0])))
+            case "_warn":
+                calls.warn(str(given[0]))
             case "_log":
-                desk.log(str(given[0]))
+                calls.log(str(given[0]))
             case "_phase":
-                desk.set_phase(given[0])
+                calls.set_phase(given[0])
             case name:
                 return {"exc_type": "NameError", "message": f"name '{name}' is not defined"}
         return {"return_value": None}
@@ -133,7 +153,7 @@ class Python:
     def _system(self, snapshot: monty.FunctionSnapshot) -> monty.ExternalResult:
         name = str(snapshot.function_name)
         if name == "asyncio.sleep":
-            return self._call(snapshot, self._desk.pause(snapshot.args[0]))
+            return self._call(snapshot, self._calls.pause(snapshot.args[0]))
         if name.startswith(CLOCKS):
             return {"exc_type": "RuntimeError", "message": NO_CLOCK}
         if name == "os.urandom":
@@ -145,27 +165,29 @@ class Python:
         return {"future": ...}
 
     def _print(self, _stream: str, text: str) -> None:
-        self._desk.print(text)
+        self._calls.print(text)
 
-    def _broken(self, error: monty.MontyError) -> Failed:
+    def _broken(self, error: monty.MontyError) -> EngineFailed:
         if isinstance(error, monty.MontyCrashedError):
             # What cannot be interrupted is killed some time after its limit.
             if time.monotonic() - self._began_at > self._limits["cpu_seconds"]:
                 return self._too_long()
-            return Failed("crashed", "the sandbox broke down, most likely for want of memory")
+            return EngineFailed("crashed", "the sandbox broke down, most likely for want of memory")
         if not isinstance(error, monty.MontyRuntimeError | monty.MontySyntaxError):
-            return Failed("broken", str(error))
+            return EngineFailed("broken", str(error))
         message = error.display("type-msg")
+        if INTERNAL in message:
+            message = f"the sandbox cannot do this: {message.partition(INTERNAL)[2]}"
         line = self._line(error.traceback())
         if message.startswith("TimeoutError: turn time limit exceeded"):
             return self._too_long()
         if message.startswith(MEMORY):
-            return Failed("memory", MEMORY_SPENT.format(self._limits["memory_mib"]), line)
+            return EngineFailed("memory", MEMORY_SPENT.format(self._limits["memory_mib"]), line)
         if message.startswith("TypeError: the result must be JSON"):
-            return Failed("result", message.removeprefix("TypeError: "))
+            return EngineFailed("result", message.removeprefix("TypeError: "))
         if message.startswith("RuntimeError: BudgetError: "):
-            return Failed("budget", message.removeprefix("RuntimeError: "), line)
-        return Failed("thrown", message, line)
+            return EngineFailed("budget", message.removeprefix("RuntimeError: "), line)
+        return EngineFailed("thrown", message, line)
 
     def _begin_turn(self) -> None:
         self._began = self._computed()
@@ -174,8 +196,8 @@ class Python:
     def _computed(self) -> float:
         return time.monotonic() if self._worker is None else used_seconds(self._worker) + time.process_time()
 
-    def _too_long(self) -> Failed:
-        return Failed("time", TIME_SPENT.format(self._limits["cpu_seconds"]))
+    def _too_long(self) -> EngineFailed:
+        return EngineFailed("time", TIME_SPENT.format(self._limits["cpu_seconds"]))
 
     def _line(self, frames: list[monty.Frame]) -> int | None:
         for frame in reversed(frames):

@@ -18,16 +18,17 @@ import msgspec
 
 from holdfast.core.runs import Language
 from holdfast.core.shapes import encode
-from holdfast.scripts.engines.limits import Limits
+from holdfast.core.subprocesses import drained, kill_group, start_process, to_the_end
+from holdfast.scripts.engines.limits import ScriptLimits
 from holdfast.scripts.engines.messages import (
-    Answer,
-    Done,
-    Failed,
+    CallAnswer,
     FailureKind,
     Said,
-    Start,
-    Turn,
-    Waiting,
+    ScriptDone,
+    ScriptFailed,
+    ScriptStart,
+    ScriptTurn,
+    ScriptWaiting,
     decode,
 )
 
@@ -43,16 +44,14 @@ def command_line(language: Language) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", _BOOT, ":".join(_roots(language)), _monty(), language]
 
 
+def interpreter_paths() -> tuple[str, ...]:
+    return tuple(sorted({sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.realpath(sys.executable)}))
+
+
 def needed_paths(language: Language) -> tuple[str, ...]:
     """What a wall must let a sandbox read: the interpreter, its library, this package and the engine."""
-    paths = {
-        sys.prefix,
-        sys.base_prefix,
-        sys.exec_prefix,
-        os.path.realpath(sys.executable),
-        *_roots(language),
-    }
-    return tuple(sorted({*paths, *([_monty()] if language == "python" else [])}))
+    monty = [_monty()] if language == "python" else []
+    return tuple(sorted({*interpreter_paths(), *_roots(language), *monty}))
 
 
 def _roots(language: Language) -> tuple[str, str]:
@@ -78,23 +77,13 @@ class Sandbox:
     def __init__(self, language: Language, process: asyncio.subprocess.Process) -> None:
         self.language: Language = language
         self._process = process
-        self._limits = Limits()
+        self._limits = ScriptLimits()
         self._killed = False
 
     @classmethod
     async def open(cls, language: Language, wall: Sequence[str] = ()) -> Self:
         """`wall`: a command that runs the command after it, walled in."""
-        process = await asyncio.create_subprocess_exec(
-            *wall,
-            *command_line(language),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={},
-            cwd="/",
-            start_new_session=True,
-            limit=Limits().line_bytes,
-        )
+        process = await start_process([*wall, *command_line(language)], limit=ScriptLimits().line_bytes)
         return cls(language, process)
 
     async def __aenter__(self) -> Self:
@@ -113,60 +102,53 @@ class Sandbox:
     def alive(self) -> bool:
         return self._process.returncode is None
 
-    async def start(self, start: Start) -> Turn:
+    async def start(self, start: ScriptStart) -> ScriptTurn:
         self._limits = start.limits
         self._send(start)
         return await self._turn()
 
-    async def answer(self, answer: Answer) -> Turn:
+    async def answer(self, answer: CallAnswer) -> ScriptTurn:
         self._send(answer)
         return await self._turn()
 
-    async def answer_all(self, answers: Sequence[Answer]) -> list[Turn]:
+    async def answer_all(self, answers: Sequence[CallAnswer]) -> list[ScriptTurn]:
         """As one by one, without waiting in between: for answers that are known in advance. Fewer turns than
         answers when the script ended."""
         self._send(*answers)
-        turns: list[Turn] = []
-        while len(turns) < len(answers) and (not turns or isinstance(turns[-1].stop, Waiting)):
+        turns: list[ScriptTurn] = []
+        while len(turns) < len(answers) and (not turns or isinstance(turns[-1].stop, ScriptWaiting)):
             turns.append(await self._turn())
         return turns
 
     async def close(self) -> None:
         self._kill()
-        if self._process.stdin:
-            self._process.stdin.close()
-        # Read to the end, or the pipes stay open.
-        for pipe in (self._process.stdout, self._process.stderr):
-            while pipe and await pipe.read(1 << 16):
-                pass
-        await self._process.wait()
+        await to_the_end(drained(self._process))
 
     def _kill(self) -> None:
         """The whole group, also when its leader has died: what it left behind. Once, because later the number
         may be somebody else's."""
         if not self._killed:
             self._killed = True
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            kill_group(self._process)
 
-    def _send(self, *messages: Start | Answer) -> None:
+    def _send(self, *messages: ScriptStart | CallAnswer) -> None:
         assert self._process.stdin
         # A sandbox that died is noticed when its turn is read.
         with suppress(ConnectionError):
             self._process.stdin.write(b"".join([encode(message) + b"\n" for message in messages]))
 
-    async def _turn(self) -> Turn:
+    async def _turn(self) -> ScriptTurn:
         said: list[Said] = []
         try:
             async with asyncio.timeout(self._limits.turn_seconds):
                 stop = await self._hear(said)
         except TimeoutError:
             stop = _failed("time", f"the script did not answer for {self._limits.turn_seconds:g} seconds")
-        if not isinstance(stop, Waiting):
+        if not isinstance(stop, ScriptWaiting):
             self._kill()
-        return Turn(said=tuple(said), stop=stop)
+        return ScriptTurn(said=tuple(said), stop=stop)
 
-    async def _hear(self, said: list[Said]) -> Waiting | Done | Failed:
+    async def _hear(self, said: list[Said]) -> ScriptWaiting | ScriptDone | ScriptFailed:
         assert self._process.stdout
         left = self._limits.turn_bytes
         while True:
@@ -185,11 +167,11 @@ class Sandbox:
                 heard = decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 return _failed("broken", "the sandbox said something that cannot be understood")
-            if isinstance(heard, Waiting | Done | Failed):
+            if isinstance(heard, ScriptWaiting | ScriptDone | ScriptFailed):
                 return heard
             said.append(heard)
 
-    async def _died(self) -> Failed:
+    async def _died(self) -> ScriptFailed:
         assert self._process.stderr
         self._kill()
         last = (await self._process.stderr.read(1 << 16))[-4096:]
@@ -203,5 +185,5 @@ class Sandbox:
         return _failed("crashed", "the sandbox broke down while it ran the script")
 
 
-def _failed(kind: FailureKind, message: str) -> Failed:
-    return Failed(kind=kind, message=message)
+def _failed(kind: FailureKind, message: str) -> ScriptFailed:
+    return ScriptFailed(kind=kind, message=message)

@@ -3,35 +3,41 @@ needs to read, there is no network and nobody else's process. Behind it stand th
 
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterable
 
 from holdfast.core.runs import Language
-from holdfast.scripts.engines.sandbox import command_line, needed_paths
+from holdfast.scripts.engines.sandbox import interpreter_paths, needed_paths
 
 _LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/lib32", "/etc/ld.so.cache")
 
 
 def wall(language: Language) -> tuple[str, ...]:
     """The command to put before the sandbox's, or nothing where there is no bubblewrap that works."""
+    return walled(needed_paths(language))
+
+
+def walled(readable: Iterable[str]) -> tuple[str, ...]:
+    """For a Python process that needs to read the interpreter's files and these."""
     program = shutil.which("bwrap")
     if program is None:
         return ()
-    command = (program, *_options(language))
+    command = (program, *_options((*interpreter_paths(), *readable)))
     return command if _works(command) else ()
 
 
-def _options(language: Language) -> list[str]:
+def _options(readable: Iterable[str]) -> list[str]:
     options = ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--chdir", "/"]
-    for path in (*_LIBRARIES, *needed_paths(language)):
+    for path in dict.fromkeys((*_LIBRARIES, *readable)):
         options += ["--ro-bind-try", path, path]
     return [*options, "--dev", "/dev", "--remount-ro", "/", "--"]
 
 
 def _works(command: tuple[str, ...]) -> bool:
     """Many containers do not let anybody make namespaces."""
-    interpreter = command_line("javascript")[0]
     try:
         tried = subprocess.run(
-            [*command, interpreter, "-I", "-S", "-c", "pass"],
+            [*command, sys.executable, "-I", "-S", "-c", "pass"],
             env={},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.core.calls import STRUCTURED_OUTPUT
-from holdfast.core.runs import CallError
+from holdfast.core.runs import CallError, Ended
 from holdfast.scripts.engines.messages import AgentCall
-from holdfast.scripts.journal import Ended
 from holdfast.store.agent_ends import AgentEnd, Answered
-from holdfast.tools.answering import CORRECTIONS
+from holdfast.tools.structured_output import CORRECTIONS
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class CallFinished:
     """The call has ended; `remark` is what people should know of how."""
 
     ended: Ended
@@ -26,11 +25,11 @@ class Remind:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class KeepWaiting:
     """Its sub-agents still work, and it goes on when they have ended; or it does so already."""
 
 
-Meaning = Over | Remind | Wait
+Meaning = CallFinished | Remind | KeepWaiting
 
 # What an agent that was stopped, skipped or deleted gives.
 SKIPPED = Ended(outcome="cancelled")
@@ -41,37 +40,37 @@ def meaning(call: AgentCall, end: AgentEnd, answers: Sequence[Answered]) -> Mean
     match end.outcome:
         case "failed":
             reason = end.failure.message if end.failure else "no reason is known."
-            return Over(Ended(outcome="failed"), f"{name} failed: {reason}")
+            return CallFinished(Ended(outcome="failed"), f"{name} failed: {reason}")
         case "interrupted":
             what = "deleted" if end.failure else "stopped"
-            return Over(SKIPPED, f"{name} was {what}.")
+            return CallFinished(SKIPPED, f"{name} was {what}.")
         case "finished":
             pass
     if call.options.schema is not None:
         return _structured(name, end, answers)
     if end.busy_below or end.goes_on:
-        return Wait()
+        return KeepWaiting()
     if end.notice is not None and not end.said:
-        return Over(Ended(outcome="failed"), _limited(name, end))
-    return Over(Ended(outcome="succeeded", value=end.said), _limited(name, end))
+        return CallFinished(Ended(outcome="failed"), _limited(name, end))
+    return CallFinished(Ended(outcome="succeeded", value=end.said), _limited(name, end))
 
 
 def _structured(name: str, end: AgentEnd, answers: Sequence[Answered]) -> Meaning:
     good = [answer for answer in answers if answer.outcome == "succeeded"]
     if good:
-        return Over(Ended(outcome="succeeded", value=good[-1].value))
+        return CallFinished(Ended(outcome="succeeded", value=good[-1].value))
     misfits = sum(answer.outcome == "failed" for answer in answers)
     if misfits > CORRECTIONS:
         return _thrown(f"{name} gave no answer that fits its schema, also after {CORRECTIONS} corrections")
     if end.busy_below or end.goes_on:
-        return Wait()
+        return KeepWaiting()
     if end.asked < 2:
         return Remind()
     return _thrown(f"{name} did not answer through {STRUCTURED_OUTPUT}, also after a reminder")
 
 
-def _thrown(text: str) -> Over:
-    return Over(Ended(outcome="failed", error=CallError(kind="failed", message=text)), f"{text}.")
+def _thrown(text: str) -> CallFinished:
+    return CallFinished(Ended(outcome="failed", error=CallError(kind="failed", message=text)), f"{text}.")
 
 
 def _limited(name: str, end: AgentEnd) -> str | None:

@@ -1,7 +1,7 @@
 """What can be chosen for runs."""
 
 from holdfast.core.shapes import Record
-from holdfast.scripts.engines.limits import Limits
+from holdfast.scripts.engines.limits import ScriptLimits
 
 
 class RunSettings(Record, frozen=True, kw_only=True):
@@ -19,5 +19,5 @@ class RunSettings(Record, frozen=True, kw_only=True):
     poll_seconds: float = 1.0
 
     @property
-    def limits(self) -> Limits:
-        return Limits(cpu_seconds=self.cpu_seconds, memory_mib=self.memory_mib, agents=self.max_agents)
+    def limits(self) -> ScriptLimits:
+        return ScriptLimits(cpu_seconds=self.cpu_seconds, memory_mib=self.memory_mib, agents=self.max_agents)

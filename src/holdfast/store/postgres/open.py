@@ -7,7 +7,7 @@ from holdfast.core.errors import MigrationFailed
 from holdfast.core.ids import Ids, RandomIds
 from holdfast.store import migrations
 from holdfast.store.interface import Publish
-from holdfast.store.postgres.connect import Address
+from holdfast.store.postgres.connect import DatabaseAddress
 from holdfast.store.postgres.migrate import migrate, pending
 from holdfast.store.postgres.store import PostgresStore
 
@@ -25,7 +25,7 @@ async def open_postgres(
 ) -> PostgresStore:
     """As a server: brings the schema up to date. As a tool: only looks whether it is. With a clock, that is
     asked instead of the database's."""
-    address = Address.of(url)
+    address = DatabaseAddress.of(url)
     connection = await address.first_connection(to_write=mode == "server")
     try:
         known = migrations.known("postgres")

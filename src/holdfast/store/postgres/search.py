@@ -12,9 +12,9 @@ from holdfast.core.messages import Message
 from holdfast.store import chats as chat_queries
 from holdfast.store import messages as history
 from holdfast.store.chats import Only
-from holdfast.store.interface import Found, Hit
+from holdfast.store.interface import Hit, SearchPage
 from holdfast.store.query import Row, Rows
-from holdfast.store.words import Sought, sought, words_of_message
+from holdfast.store.search_words import Sought, sought, words_of_message
 
 # One page of chats looks at no more matching messages than this; the next page goes on from there.
 WINDOW = 2_000
@@ -111,31 +111,31 @@ def _words(messages: Sequence[Message]) -> Words:
 # --- finding ---
 
 
-async def messages(fetch: Fetch, chat_id: ChatId, text: str, limit: int, cursor: str | None) -> Found:
+async def messages(fetch: Fetch, chat_id: ChatId, text: str, limit: int, cursor: str | None) -> SearchPage:
     words, before = sought(text), _place(cursor, "m")
     if words is None:
-        return Found((), None)
+        return SearchPage((), None)
     rows = await fetch(IN_CHAT, chat_id, _match(words), before, limit + 1)
     hits = tuple(Hit(row[0], row[1]) for row in rows[:limit])
-    return Found(hits, f"m{hits[-1].message_id}" if len(rows) > limit else None)
+    return SearchPage(hits, f"m{hits[-1].message_id}" if len(rows) > limit else None)
 
 
 async def chats(
     fetch: Fetch, owner_id: UserId, text: str, only: Only, limit: int, cursor: str | None
-) -> Found:
+) -> SearchPage:
     words = sought(text)
     by_message = cursor is not None and cursor.startswith("m")
     before = _place(cursor, "m" if by_message else "t")
     if words is None:
-        return Found((), None)
+        return SearchPage((), None)
     search = _Search(fetch, owner_id, _match(words), only)
     if by_message:
         return await search.by_message(before, limit)
     found = await search.by_title(before, limit)
     if found.next_cursor is not None or len(found.hits) == limit:
-        return Found(found.hits, found.next_cursor or f"m{_LAST}")
+        return SearchPage(found.hits, found.next_cursor or f"m{_LAST}")
     rest = await search.by_message(_LAST, limit - len(found.hits))
-    return Found(found.hits + rest.hits, rest.next_cursor)
+    return SearchPage(found.hits + rest.hits, rest.next_cursor)
 
 
 class _Search:
@@ -145,12 +145,12 @@ class _Search:
         self._match = match
         self._condition, self._args = chat_queries.condition_of(owner_id, only)
 
-    async def by_title(self, before: str, limit: int) -> Found:
+    async def by_title(self, before: str, limit: int) -> SearchPage:
         rows = await self._ask(_TITLES, match=self._match, before=before, limit=limit + 1)
         hits = tuple(Hit(row[0], None) for row in rows[:limit])
-        return Found(hits, f"t{hits[-1].chat_id}" if len(rows) > limit else None)
+        return SearchPage(hits, f"t{hits[-1].chat_id}" if len(rows) > limit else None)
 
-    async def by_message(self, before: str, limit: int) -> Found:
+    async def by_message(self, before: str, limit: int) -> SearchPage:
         """A chat stands where its newest match is."""
         rows = await self._fetch(MATCHES, self._owner_id, self._match, before, WINDOW)
         newest: dict[ChatId, Row] = {}
@@ -160,8 +160,8 @@ class _Search:
         new = {row[0] for row in found}
         hits = [Hit(chat_id, row[1]) for chat_id, row in newest.items() if chat_id in new]
         if len(hits) > limit:
-            return Found(tuple(hits[:limit]), f"m{hits[limit - 1].message_id}")
-        return Found(tuple(hits), f"m{rows[-1][1]}" if len(rows) == WINDOW else None)
+            return SearchPage(tuple(hits[:limit]), f"m{hits[limit - 1].message_id}")
+        return SearchPage(tuple(hits), f"m{rows[-1][1]}" if len(rows) == WINDOW else None)
 
     async def _ask(self, sql: str, **more: Any) -> Rows:
         at = len(self._args)

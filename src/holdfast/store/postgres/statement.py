@@ -79,11 +79,11 @@ _MOVE_FREE = f"{_MOVE} free r WHERE c.ctid = r.place RETURNING c.id"
 # The same for parents: one that is being deleted would be waited for when the reference to it is checked.
 _PARENTS = (
     "parents AS (SELECT p.id, p.depth FROM chats p WHERE p.id IN "
-    "(SELECT r.parent_id::uuid FROM unnest(%s::chat_created[]) r) FOR KEY SHARE SKIP LOCKED)"
+    "(SELECT r.parent_id::uuid FROM unnest(%s::chat_created_2[]) r) FOR KEY SHARE SKIP LOCKED)"
 )
 _CREATE = (
     f"INSERT INTO chats ({listed(CREATED)}, depth) SELECT {picked(CREATED)}, coalesce(p.depth + 1, 0) "
-    "FROM unnest(%s::chat_created[]) r LEFT JOIN parents p ON p.id = r.parent_id::uuid "
+    "FROM unnest(%s::chat_created_2[]) r LEFT JOIN parents p ON p.id = r.parent_id::uuid "
     "WHERE r.parent_id IS NULL OR p.id IS NOT NULL ON CONFLICT (id) DO NOTHING RETURNING id"
 )
 
@@ -91,7 +91,7 @@ _CREATE = (
 FOLLOWING: tuple[str, ...] = (
     (
         f"INSERT INTO settings ({listed(SETTINGS)}, words) "
-        f"SELECT {picked(SETTINGS)}, array_to_tsvector(r.words) FROM unnest(%s::settings_chosen[]) r "
+        f"SELECT {picked(SETTINGS)}, array_to_tsvector(r.words) FROM unnest(%s::settings_chosen_2[]) r "
         "JOIN guarded g ON g.id = r.chat_id::uuid"
     ),
     _insert("labels", "label_put", ("chat_id", "label")),
@@ -110,7 +110,7 @@ FOLLOWING: tuple[str, ...] = (
     ),
     _insert("inbox", "notice_put", (*NOTICE, "taken_version")),
     _update("inbox", "chat_item", "taken_version = r.version", "t.id = r.id::uuid"),
-    _insert("calls", "call_put", CALL)
+    _insert("calls", "call_put_2", CALL)
     + f" ON CONFLICT (chat_id, call_id) DO UPDATE SET {_excluded(CALL[2:])}",
     _insert("call_outputs", "output_put", FULL_OUTPUT)
     + " ON CONFLICT (chat_id, call_id, run) DO UPDATE SET text = excluded.text",

@@ -8,38 +8,44 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack
 
 from holdfast.chats.change import Change, Refusal
-from holdfast.chats.commands import Command, Fence, RequireAction
+from holdfast.chats.commands import CallFence, Command, Fence, RequireAction
 from holdfast.chats.decide import decide
-from holdfast.chats.facts import founds_alone, may_need_facts
+from holdfast.chats.facts import founds_alone, founds_at_length, may_need_facts
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
 from holdfast.core.clock import Clock, SystemClock, to_micros
-from holdfast.core.errors import Bug, HoldfastError, TryAgain
+from holdfast.core.errors import Bug, CallOver, HoldfastError, TryAgain
+from holdfast.core.events import BusEvent
 from holdfast.core.ids import ChatId, Ids, UserId, WorkerId
 from holdfast.core.text import clean
-from holdfast.store import damage, keys, tokens
+from holdfast.store import calls, idempotency_keys, integrity, tokens
 from holdfast.store.chats import LISTED_ONLY, Only
-from holdfast.store.hints import hints_of, present
-from holdfast.store.interface import Applied, Choices, Found, NewChat, Once, OnceOf, Publish, Replayed
-from holdfast.store.postgres import acquiring, search, upkeep
-from holdfast.store.postgres.acquiring import Taken, Wanted
-from holdfast.store.postgres.asked import Asked, Doubtful
-from holdfast.store.postgres.carrier import Carrier
-from holdfast.store.postgres.choosing import Chosen, choose, choose_once, remember
-from holdfast.store.postgres.combiner import LANES, Combiner
-from holdfast.store.postgres.connect import Address, Purpose
+from holdfast.store.hints import Announcer, hints_of, present
+from holdfast.store.interface import Applied, Choices, NewChat, Once, OnceOf, Publish, Replayed, SearchPage
+from holdfast.store.postgres import chat_import, presence, search, upkeep, worker_rows
+from holdfast.store.postgres.batching import LANES, Combiner
+from holdfast.store.postgres.change_writer import Carrier
+from holdfast.store.postgres.command_requests import Answer, CommandRequest, Doubtful
+from holdfast.store.postgres.connect import DatabaseAddress, Purpose
+from holdfast.store.postgres.database_clock import AlignedClock
 from holdfast.store.postgres.errors import ANY, OVERTAKEN, is_undone, translated
 from holdfast.store.postgres.pool import ANSWER_SECONDS, Connection, Pool, fetch
 from holdfast.store.postgres.renewal import Renewal
+from holdfast.store.postgres.settings_writer import Chosen, choose, choose_once, remember
 from holdfast.store.postgres.transaction import Transaction
+from holdfast.store.postgres.worker_rows import AcquireRequest, Taken
 from holdfast.store.query import Query, Rows
+from holdfast.store.turn_times import TurnTimes
 from holdfast.store.views import view as view_query
 
 T = TypeVar("T")
 
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # What a transaction looked at, in any table, nobody changed before it was committed: else it is undone.
-ALONE = "BEGIN ISOLATION LEVEL SERIALIZABLE"
+ALONE = "BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL idle_in_transaction_session_timeout = '15s'"
+# The same on behalf of a call, whose chat is locked meanwhile: whoever falls silent must not keep others from
+# taking that chat over.
+ALONE_FOR_CALL = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 ALONE_ATTEMPTS = 20
 CLOSE_SECONDS = 5.0
 # For tests that pass a clock: the database's own is then not asked.
@@ -51,7 +57,7 @@ class PostgresStore:
 
     def __init__(
         self,
-        address: Address,
+        address: DatabaseAddress,
         *,
         publish: Publish,
         clock: Clock | None,
@@ -61,8 +67,10 @@ class PostgresStore:
         wait_seconds: float,
     ) -> None:
         self._address = address
-        self._publish = publish
-        self._clock = clock or SystemClock()
+        self._announcer = Announcer(publish)
+        self._aligned = AlignedClock(SystemClock())
+        self._clock: Clock = clock or self._aligned
+        self._times = TurnTimes(self._clock)
         self._ids = ids
         before_use = None if clock is None else self._set_clock
 
@@ -77,8 +85,8 @@ class PostgresStore:
         self._flowing = pool("writing", flowing)
         self._writers = pool("writing", max(1, writing - flowing))
         self._upkeepers = pool("upkeep", 2)
-        self._combiner = Combiner(Carrier(self._flowing, self._writers, ids, publish))
-        self._renewal = Renewal(lambda: address.connect("writing"), before_use)
+        self._combiner = Combiner(Carrier(self._flowing, self._writers, ids, self._announcer))
+        self._renewal = Renewal(lambda: address.connect("writing"), before_use, self._aligned)
         # Acquisitions whose commit was never answered, by worker.
         self._doubtful: dict[WorkerId, list[Doubtful]] = {}
 
@@ -95,16 +103,41 @@ class PostgresStore:
         fence: Fence | None = None,
         view: View | None = None,
         once: Once | None = None,
+        on_behalf: CallFence | None = None,
     ) -> Applied | Refusal | Replayed:
-        asked = Asked(chat_id, commands, fence, once, asyncio.get_running_loop().create_future())
-        if once is None and _may_be_decided_outside(commands, view):
+        if founds_at_length(commands):
+            return await self._found(chat_id, commands, once)
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        asked = CommandRequest(chat_id, commands, fence, once, answer, self._times, on_behalf)
+        if not asked.is_wide and _may_be_decided_outside(commands, view):
             change = decide(chat_id, view, commands, fence=fence, now=self._clock.now(), ids=self._ids)
             # A refusal, or nothing to do, is only believed when it was decided on the present state.
             if isinstance(change, Change) and not change.is_empty and not change.others:
-                self._combiner.own(asked, change)
+                self._combiner.own(asked, self._times.measured(change))
                 return await asked.answer
         self._combiner.ask(asked)
         return await asked.answer
+
+    async def _found(
+        self, chat_id: ChatId, commands: Sequence[Command], once: Once | None
+    ) -> Applied | Refusal | Replayed:
+        now = self._clock.now()
+        change = await asyncio.to_thread(decide, chat_id, None, commands, now=now, ids=self._ids)
+        if isinstance(change, Refusal):
+            return change
+
+        async def work(connection: Connection) -> Applied | Refusal | Replayed:
+            transaction = Transaction(connection)
+            await transaction.begin()
+            answer, is_new = await chat_import.found(transaction, change, once)
+            if not is_new:
+                await transaction.undo()
+                return answer
+            await transaction.commit()
+            self._announcer.committed(hints_of(change))
+            return answer
+
+        return await self._repeatable(self._writers, work)
 
     async def acquire(
         self,
@@ -115,14 +148,14 @@ class PostgresStore:
         skip_owners: Collection[UserId] = (),
     ) -> list[View]:
         views = await self._look_back(worker_id)
-        wanted = Wanted(worker_id, limit - len(views), agents_limit, skip_owners)
+        wanted = AcquireRequest(worker_id, limit - len(views), agents_limit, skip_owners)
         taken = Taken()
         transaction: Transaction | None = None
         try:
             async with self._writers.take() as connection:
                 transaction = Transaction(connection)
                 await transaction.begin()
-                await acquiring.take(transaction, wanted, self._ids, taken)
+                await worker_rows.take(transaction, wanted, self._ids, taken)
                 if taken.changes:
                     await transaction.commit()
                 else:
@@ -134,9 +167,7 @@ class PostgresStore:
                 ]
                 return views + await self._look_back(worker_id)
             raise translated(error) from error
-        for change in taken.changes:
-            for hint in hints_of(change):
-                self._publish(hint)
+        self._announcer.committed(hint for change in taken.changes for hint in hints_of(change))
         return views + taken.views
 
     async def _look_back(self, worker_id: WorkerId) -> list[View]:
@@ -148,7 +179,7 @@ class PostgresStore:
             async with self._writers.take() as connection:
                 transaction = Transaction(connection)
                 await transaction.begin()
-                views = await acquiring.look_back(transaction, doubtful)
+                views = await worker_rows.look_back(transaction, doubtful)
                 await transaction.undo()
         except ANY as error:
             raise translated(error) from error
@@ -171,19 +202,26 @@ class PostgresStore:
             await transaction.begin()
             done = await choosing(transaction)
             await transaction.commit()
-            if done.hint is not None:
-                self._publish(done.hint)
+            self._announcer.committed(() if done.hint is None else (done.hint,))
             return done.answer
 
         return await self._repeatable(self._writers, work)
 
     # --- everything that is not execution state ---
 
-    async def write(self, query: Query[T]) -> T:
-        if query.at_once is not None:
+    async def write(self, query: Query[T], *, on_behalf: CallFence | None = None) -> T:
+        if query.at_once is not None and on_behalf is None:
             sql, args = query.at_once
-            return query.read([await self._execute(self._writers, sql, *args)])
-        return await self._write_alone(lambda transaction: transaction.ask(query))
+            answer, hints = query.answered([await self._execute(self._writers, sql, *args)])
+            self._announcer.committed(hints)
+            return answer
+
+        async def writing(transaction: Transaction) -> tuple[T, Sequence[BusEvent]]:
+            if on_behalf is not None and not await transaction.keep_going(on_behalf):
+                raise CallOver(calls.CALL_OVER.text)
+            return await transaction.ask_and_hint(query)
+
+        return await self._write_alone(writing, ALONE if on_behalf is None else ALONE_FOR_CALL)
 
     async def write_and_create(
         self, query: Query[T], chats: Sequence[NewChat]
@@ -194,21 +232,24 @@ class PostgresStore:
         return answer, [one for one in made if not isinstance(one, Replayed)]
 
     async def write_once(self, query: Query[T], once: OnceOf[T]) -> T | Refusal | Replayed:
-        async def writing(transaction: Transaction) -> T | Refusal | Replayed:
-            if (earlier := await transaction.ask(keys.stored(once))) is not None:
-                return earlier
-            answer = await transaction.ask(query)
+        async def writing(transaction: Transaction) -> tuple[T | Refusal | Replayed, Sequence[BusEvent]]:
+            if (earlier := await transaction.ask(idempotency_keys.stored(once))) is not None:
+                return earlier, ()
+            answer, hints = await transaction.ask_and_hint(query)
             await remember(transaction, once, answer)
-            return answer
+            return answer, hints
 
         return await self._write_alone(writing)
 
-    async def _write_alone(self, writing: Callable[[Transaction], Awaitable[T]]) -> T:
+    async def _write_alone(
+        self, writing: Callable[[Transaction], Awaitable[tuple[T, Sequence[BusEvent]]]], begin: str = ALONE
+    ) -> T:
         async def work(connection: Connection) -> T:
             transaction = Transaction(connection)
-            await transaction.begin(ALONE)
-            answer = await writing(transaction)
+            await transaction.begin(begin)
+            answer, hints = await writing(transaction)
             await transaction.commit()
+            self._announcer.committed(hints)
             return answer
 
         for attempt in range(1, ALONE_ATTEMPTS + 1):
@@ -226,17 +267,29 @@ class PostgresStore:
     async def register_worker(self, name: str, lease_seconds: float) -> WorkerId:
         worker_id = WorkerId(self._ids.uuid7(self._clock.now()))
         args = (worker_id, clean(name), _micros(lease_seconds))
-        await self._execute(self._writers, acquiring.REGISTER, *args)
+        asked_at = self._aligned.elapsed()
+        for row in await self._execute(self._writers, worker_rows.REGISTER, *args):
+            self._aligned.hear(row[0], asked_at)
+        # From its first moment on it is seen to be there.
+        await asyncio.to_thread(self.renew, worker_id, lease_seconds)
         return worker_id
 
     def renew(self, worker_id: WorkerId, lease_seconds: float) -> bool:
         return self._renewal.renew(worker_id, _micros(lease_seconds))
 
+    async def bury_absent(self, worker_id: WorkerId, lease_seconds: float) -> bool:
+        unheard = _micros(lease_seconds - presence.ABSENT_SECONDS)
+        if unheard <= 0:
+            return False  # the lease runs out sooner
+        args = (worker_id, unheard, _micros(lease_seconds))
+        return bool(await self._execute(self._upkeepers, presence.BURY, *args))
+
     async def retire(self, worker_id: WorkerId) -> None:
-        await self._execute(self._writers, acquiring.RETIRE, worker_id)
-        for row in await self._execute(self._readers, acquiring.OWNED, worker_id):
-            if (hint := await self.read(present(row[0]))) is not None:
-                self._publish(hint)
+        self._renewal.leave(worker_id)
+        await self._execute(self._writers, worker_rows.RETIRE, worker_id)
+        freed = [row[0] for row in await self._execute(self._readers, worker_rows.OWNED, worker_id)]
+        found = [await self.read(present(chat_id)) for chat_id in freed]
+        self._announcer.committed(hint for hint in found if hint is not None)
 
     # --- reads ---
 
@@ -269,7 +322,7 @@ class PostgresStore:
         only: Only = LISTED_ONLY,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Found:
+    ) -> SearchPage:
         return await self._repeatable(
             self._readers,
             lambda connection: search.chats(_fetching(connection), owner_id, text, only, limit, cursor),
@@ -277,7 +330,7 @@ class PostgresStore:
 
     async def search_chat(
         self, chat_id: ChatId, text: str, *, limit: int = 50, cursor: str | None = None
-    ) -> Found:
+    ) -> SearchPage:
         return await self._repeatable(
             self._readers,
             lambda connection: search.messages(_fetching(connection), chat_id, text, limit, cursor),
@@ -291,9 +344,9 @@ class PostgresStore:
         )
 
     async def discard_expired(self) -> None:
-        await self._execute(self._upkeepers, keys.DISCARD)
+        await self._execute(self._upkeepers, idempotency_keys.DISCARD)
         await self._execute(self._upkeepers, tokens.DISCARD)
-        await self._execute(self._upkeepers, acquiring.DISCARD, upkeep.WORKER_MICROS)
+        await self._execute(self._upkeepers, worker_rows.DISCARD, upkeep.WORKER_MICROS)
 
     async def backup(self, path: Path) -> None:
         await upkeep.backup(self._address, path)
@@ -303,7 +356,7 @@ class PostgresStore:
             *await self._read_with(self._upkeepers, [upkeep.damaged_pages()]),
             *await self._read_with(self._upkeepers, [upkeep.damaged_indexes()]),
         ]
-        return found or await damage.examine(_Examiner(self._read_with, self._upkeepers))
+        return found or await integrity.examine(_Examiner(self._read_with, self._upkeepers))
 
     async def close(self) -> None:
         await self._combiner.close()

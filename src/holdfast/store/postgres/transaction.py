@@ -10,20 +10,27 @@ from typing import Any, TypeVar
 import msgspec
 
 from holdfast.chats.change import Change
+from holdfast.chats.commands import CallFence
 from holdfast.chats.view import View
 from holdfast.core.clock import from_micros
+from holdfast.core.events import BusEvent
 from holdfast.core.ids import ChatId
+from holdfast.store import calls
 from holdfast.store.chat_rows import EXECUTION, EXECUTION_FROM, EXECUTION_WIDTH
 from holdfast.store.columns import listed, placeholders
+from holdfast.store.postgres.change_rows import rows_of
 from holdfast.store.postgres.pool import ANSWER_SECONDS, Connection, fetch
 from holdfast.store.postgres.statement import picked
-from holdfast.store.postgres.written import rows_of
 from holdfast.store.query import Query, Rows
 from holdfast.store.rows import CALL, DELIVERY, MESSAGE, NOTICE, QUEUED, delivery_row
 from holdfast.store.views import assemble
 
 T = TypeVar("T")
 
+BEGIN = "BEGIN"
+# For what is thought about for long between two statements, such as a whole history, and locks no chat that
+# somebody may want to take over.
+BEGIN_LONG = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '15s'"
 # A history that is copied may be of any size; this much of it goes into one statement.
 CHUNK_CHARACTERS = 16 * 1024 * 1024
 
@@ -89,7 +96,14 @@ class Session:
         return await fetch(self._connection, sql, *args)
 
     async def ask(self, query: Query[T]) -> T:
-        return query.read([await self.fetch(sql, *args) for sql, args in query.statements])
+        return query.read(await self._results(query))
+
+    async def ask_and_hint(self, query: Query[T]) -> tuple[T, tuple[BusEvent, ...]]:
+        """The answer, and the hints to publish once it is committed."""
+        return query.answered(await self._results(query))
+
+    async def _results(self, query: Query[Any]) -> list[Rows]:
+        return [await self.fetch(sql, *args) for sql, args in query.statements]
 
     async def load(self, chat_ids: Sequence[ChatId]) -> dict[ChatId, Loaded]:
         at = EXECUTION_WIDTH
@@ -110,7 +124,7 @@ class Transaction(Session):
         self.committing = False
         self._id: str | None = None
 
-    async def begin(self, how: str = "BEGIN") -> None:
+    async def begin(self, how: str = BEGIN) -> None:
         await self._connection.execute(how, timeout=ANSWER_SECONDS)
 
     async def commit(self) -> None:
@@ -129,6 +143,10 @@ class Transaction(Session):
     async def lock(self, how: str, chat_ids: Iterable[ChatId]) -> None:
         for row in await self.fetch(how, list(chat_ids)):
             self._id = row[0]
+
+    async def keep_going(self, call: CallFence) -> bool:
+        """Whether the call goes on; if so, nobody takes its chat over before this transaction ends."""
+        return await self.ask(calls.goes_on(call, lock=" FOR SHARE OF c"))
 
     async def write(self, changes: Sequence[Change]) -> set[ChatId]:
         """Writes changes of chats that are locked, or created here; says for which of them the guard held."""

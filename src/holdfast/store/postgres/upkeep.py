@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from holdfast.core.errors import InvalidInput, TryAgain
-from holdfast.store.postgres.connect import Address
+from holdfast.store.postgres.connect import DatabaseAddress
 from holdfast.store.query import Query, each, query
 
 # A worker that has been silent for so long is gone.
@@ -39,7 +39,7 @@ def damaged_pages() -> Query[tuple[str, ...]]:
     )
 
 
-async def backup(address: Address, target: Path) -> None:
+async def backup(address: DatabaseAddress, target: Path) -> None:
     """Through pg_dump, which sees one moment and holds nobody up. Put in place when it is complete."""
     program = shutil.which("pg_dump")
     if program is None:
@@ -66,7 +66,7 @@ def _prepare(unfinished: Path, target: Path) -> None:
     os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-async def _dump(program: str, address: Address, target: Path) -> None:
+async def _dump(program: str, address: DatabaseAddress, target: Path) -> None:
     # The command line can be read by everybody on the machine, so the password goes by the environment.
     parts = urlsplit(address.url)
     environment = dict(os.environ)

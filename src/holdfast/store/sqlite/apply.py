@@ -9,7 +9,7 @@ from holdfast.core.chats import Settings
 from holdfast.core.errors import Bug
 from holdfast.core.ids import ChatId
 from holdfast.core.shapes import encode_text
-from holdfast.store import choices, rows
+from holdfast.store import rows, settings_rules
 from holdfast.store.chat_rows import (
     IDENTITY,
     INDEXED,
@@ -151,15 +151,15 @@ def _creation(change: Change, settings: Settings, depth: int) -> Iterator[Statem
     after = change.after
     assert after is not None
     yield INSERT_CHAT, (*identity_row(after.chat, depth), *moving_row(after), *indexed_row(after.chat))
-    yield INSERT_SETTINGS, choices.written(change.chat_id, settings)
+    yield INSERT_SETTINGS, settings_rules.written(change.chat_id, settings)
     yield from _found_by(change.chat_id, change.owner_id, settings)
     yield from _rows_of(change, after.chat.version)
 
 
 def write_settings(connection: Connection, chat_id: ChatId, owner_id: str, settings: Settings) -> None:
     """The settings, and what is found by them."""
-    connection.run(choices.UPDATE.replace("$", "?"), choices.written(chat_id, settings))
-    connection.run(choices.DROP_LABELS.replace("$", "?"), (chat_id,))
+    connection.run(settings_rules.UPDATE.replace("$", "?"), settings_rules.written(chat_id, settings))
+    connection.run(settings_rules.DROP_LABELS.replace("$", "?"), (chat_id,))
     connection.run(DROP_TITLE, (chat_id,))
     for sql, args in _found_by(chat_id, owner_id, settings):
         connection.run(sql, args)
@@ -167,9 +167,9 @@ def write_settings(connection: Connection, chat_id: ChatId, owner_id: str, setti
 
 def _found_by(chat_id: ChatId, owner_id: str, settings: Settings) -> Iterator[Statement]:
     """Labels and the words of the title."""
-    for label in choices.distinct_labels(settings):
+    for label in settings_rules.distinct_labels(settings):
         yield INSERT_LABEL, (chat_id, label)
-    if words := choices.title_words(settings):
+    if words := settings_rules.title_words(settings):
         yield PUT_TITLE, (chat_id, scope(owner_id, chat_id), " ".join(words))
 
 

@@ -10,7 +10,9 @@ import apsw
 
 from holdfast.core.clock import Clock, to_micros
 from holdfast.core.errors import Bug, DatabaseDamaged, HoldfastError, StoreFull, TryAgain
-from holdfast.store.query import Query, Row, T, Value
+from holdfast.core.events import BusEvent
+from holdfast.core.shortage import shortage_of
+from holdfast.store.query import Query, Row, Rows, T, Value
 
 # How long a statement waits by itself for another program's lock. The writer waits longer, in such pieces;
 # readers are only ever in the way of who rebuilds the file.
@@ -73,7 +75,14 @@ class Connection:
 
     def ask(self, query: Query[T]) -> T:
         """Several statements see one snapshot only inside a transaction: that is the caller's to open."""
-        return query.read([self.rows(spoken(sql), args) for sql, args in query.statements])
+        return query.read(self._results(query))
+
+    def ask_and_hint(self, query: Query[T]) -> tuple[T, tuple[BusEvent, ...]]:
+        """The answer, and the hints to publish once it is committed."""
+        return query.answered(self._results(query))
+
+    def _results(self, query: Query[Any]) -> list[Rows]:
+        return [self.rows(spoken(sql), args) for sql, args in query.statements]
 
     def pragma(self, name: str, *value: Any) -> Any:
         return self.raw.pragma(name, *value)
@@ -97,6 +106,8 @@ def meaning(error: BaseException, file: Path) -> BaseException:
             return error
         case _ if is_full(error):
             return StoreFull(f"The disk that holds {file} is full. Nothing was changed; free some space.")
+        case apsw.NoMemError():
+            return shortage_of(error)
         case apsw.BusyError() | apsw.LockedError():
             return TryAgain(f"Another program has locked {file}. Nothing was changed.")
         case apsw.ReadOnlyError() | apsw.IOError() | apsw.CantOpenError() | apsw.PermissionsError():

@@ -13,10 +13,10 @@ from holdfast.store import migrations
 from holdfast.store.directory import OPEN_TO_OTHERS, unusable
 from holdfast.store.interface import Publish
 from holdfast.store.migrations import RECORD, RECORD_TABLE, Migration
-from holdfast.store.sqlite.acquiring import RETIRE_ALL
 from holdfast.store.sqlite.connection import APPLICATION_ID, Connection, is_full, meaning, spoken
 from holdfast.store.sqlite.lock import FileLock
 from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.sqlite.worker_rows import RETIRE_ALL
 
 Mode = Literal["server", "tool"]
 

@@ -11,13 +11,13 @@ from holdfast.core.messages import Message
 from holdfast.store import chats as chat_queries
 from holdfast.store import messages
 from holdfast.store.chats import Only
-from holdfast.store.interface import Found, Hit
+from holdfast.store.interface import Hit, SearchPage
 from holdfast.store.query import Row
+from holdfast.store.search_words import Sought, sought, words_of_message
 from holdfast.store.sqlite.apply import chat_word, owner_word, scope
 from holdfast.store.sqlite.connection import Connection, spoken
 from holdfast.store.sqlite.readers import Readers
-from holdfast.store.sqlite.writer import Done, Writer
-from holdfast.store.words import Sought, sought, words_of_message
+from holdfast.store.sqlite.writer import JobResult, Writer
 
 # One page of chats looks at no more matching messages than this; the next page goes on from there.
 WINDOW = 2_000
@@ -105,7 +105,7 @@ async def _index_chat(chat_id: ChatId, readers: Readers, writer: Writer, limit: 
         batch = await readers.do(lambda connection, after=after: _read(connection, chat_id, after, limit))
         if batch is None:
             return count, False
-        await writer.do(lambda connection, batch=batch: Done(_write(connection, batch)))
+        await writer.do(lambda connection, batch=batch: JobResult(_write(connection, batch)))
         count += len(batch.words)
         if batch.next_after is None or (count >= limit and batch.advances):
             return count, batch.next_after is not None
@@ -168,32 +168,32 @@ def _write(connection: Connection, batch: _Batch) -> None:
 # --- finding ---
 
 
-def in_chat(connection: Connection, chat_id: ChatId, text: str, limit: int, cursor: str | None) -> Found:
+def in_chat(connection: Connection, chat_id: ChatId, text: str, limit: int, cursor: str | None) -> SearchPage:
     words = sought(text)
     before = _ENDLESS if cursor is None else _key(cursor, "m")
     if words is None:
-        return Found((), None)
+        return SearchPage((), None)
     rows = connection.rows(MATCHES, (_match(_quoted(chat_word(chat_id)), words), before, limit + 1))
     hits = tuple(Hit(row[1], row[2]) for row in rows[:limit])
-    return Found(hits, f"m{rows[limit - 1][0]}" if len(rows) > limit else None)
+    return SearchPage(hits, f"m{rows[limit - 1][0]}" if len(rows) > limit else None)
 
 
 def chats(
     connection: Connection, owner_id: UserId, text: str, only: Only, limit: int, cursor: str | None
-) -> Found:
+) -> SearchPage:
     words = sought(text)
     search = None if words is None else _Search(connection, owner_id, words, only)
     if cursor is not None and cursor.startswith("m"):
         before = _key(cursor, "m")
-        return Found((), None) if search is None else search.by_message(before, limit)
+        return SearchPage((), None) if search is None else search.by_message(before, limit)
     before = _ENDLESS if cursor is None else _key(cursor, "t")
     if search is None:
-        return Found((), None)
+        return SearchPage((), None)
     found = search.by_title(before, limit)
     if found.next_cursor is not None or len(found.hits) == limit:
-        return Found(found.hits, found.next_cursor or f"m{_ENDLESS}")
+        return SearchPage(found.hits, found.next_cursor or f"m{_ENDLESS}")
     rest = search.by_message(_ENDLESS, limit - len(found.hits))
-    return Found(found.hits + rest.hits, rest.next_cursor)
+    return SearchPage(found.hits + rest.hits, rest.next_cursor)
 
 
 class _Search:
@@ -203,14 +203,14 @@ class _Search:
         self._condition, self._args = chat_queries.condition_of(owner_id, only)
         self._match = _match(_quoted(owner_word(owner_id)), words)
 
-    def by_title(self, before: int, limit: int) -> Found:
+    def by_title(self, before: int, limit: int) -> SearchPage:
         at = len(self._args) + 1
         sql = TITLES.format(match=at, before=at + 1, limit=at + 2, condition=self._condition)
         rows = self._connection.rows(spoken(sql), (*self._args, self._match, before, limit + 1))
         hits = tuple(Hit(row[1], None) for row in rows[:limit])
-        return Found(hits, f"t{rows[limit - 1][0]}" if len(rows) > limit else None)
+        return SearchPage(hits, f"t{rows[limit - 1][0]}" if len(rows) > limit else None)
 
-    def by_message(self, before: int, limit: int) -> Found:
+    def by_message(self, before: int, limit: int) -> SearchPage:
         """A chat stands where its newest match is. Those with a match on an earlier page, or with the words
         in their title, were given already."""
         rows = self._connection.rows(MATCHES, (self._match, before, WINDOW))
@@ -222,10 +222,10 @@ class _Search:
             given = self._given(some, before)
             for chat_id in some:
                 if len(hits) == limit:
-                    return Found(tuple(hits), f"m{newest[chat_id][0] + 1}")
+                    return SearchPage(tuple(hits), f"m{newest[chat_id][0] + 1}")
                 if chat_id not in given and self._is_listed(chat_id):
                     hits.append(Hit(chat_id, newest[chat_id][2]))
-        return Found(tuple(hits), f"m{rows[-1][0]}" if len(rows) == WINDOW else None)
+        return SearchPage(tuple(hits), f"m{rows[-1][0]}" if len(rows) == WINDOW else None)
 
     def _given(self, chat_ids: Sequence[ChatId], before: int) -> set[ChatId]:
         """Those that were on an earlier page. Asked for all at once: each look at a prefix is costly."""

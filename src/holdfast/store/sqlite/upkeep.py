@@ -8,9 +8,9 @@ from typing import Any
 import apsw
 
 from holdfast.core.errors import InvalidInput
-from holdfast.store import keys, tokens
-from holdfast.store.sqlite.acquiring import DISCARD
+from holdfast.store import idempotency_keys, tokens
 from holdfast.store.sqlite.connection import Connection, meaning, spoken
+from holdfast.store.sqlite.worker_rows import DISCARD
 
 # A worker that has been silent for so long is gone.
 WORKER_MICROS = 3600 * 1_000_000
@@ -19,7 +19,7 @@ BACKUP_PAGES = 2_000
 
 
 def discard_expired(connection: Connection, now: int) -> None:
-    connection.run(spoken(keys.DISCARD))
+    connection.run(spoken(idempotency_keys.DISCARD))
     connection.run(spoken(tokens.DISCARD))
     connection.run(DISCARD, (now - WORKER_MICROS,))
 

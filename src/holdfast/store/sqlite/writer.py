@@ -19,9 +19,9 @@ from typing import Any, Generic, TypeVar
 import apsw
 
 from holdfast.core.errors import StoreClosed, TryAgain
-from holdfast.core.events import Hint
+from holdfast.core.events import BusEvent
 from holdfast.store.sqlite.connection import Connection, meaning
-from holdfast.store.sqlite.unwritten import Unwritten
+from holdfast.store.sqlite.pending_changes import Unwritten
 
 T = TypeVar("T")
 
@@ -32,14 +32,14 @@ BATCH = 256
 
 
 @dataclass(slots=True)
-class Done(Generic[T]):
+class JobResult(Generic[T]):
     """What a job comes to: the answer, and the hints to publish once it is committed."""
 
     answer: T
-    hints: tuple[Hint, ...] = ()
+    hints: tuple[BusEvent, ...] = ()
 
 
-Work = Callable[[Connection], Done[Any]]
+Work = Callable[[Connection], JobResult[Any]]
 
 
 class _Job:
@@ -58,7 +58,7 @@ class _Job:
         self.looks_at_rows = looks_at_rows
         self.future = future
         self.loop = loop
-        self.done: Done[Any] | None = None
+        self.done: JobResult[Any] | None = None
         self.error: BaseException | None = None
 
     def tell(self) -> None:
@@ -77,7 +77,7 @@ class Writer:
         connection: Connection,
         file: Path,
         unwritten: Unwritten,
-        committed: Callable[[Sequence[Hint]], None],
+        committed: Callable[[Sequence[BusEvent]], None],
     ) -> None:
         """`committed` is told the hints of all that a commit held, in order, on the loop of who waits."""
         self._connection = connection
@@ -93,7 +93,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="holdfast-writer", daemon=True)
         self._thread.start()
 
-    async def do(self, work: Callable[[Connection], Done[T]], *, looks_at_rows: bool = True) -> T:
+    async def do(self, work: Callable[[Connection], JobResult[T]], *, looks_at_rows: bool = True) -> T:
         """Work that does not look at the rows of chats by itself may find some of them unwritten."""
         if self._closed:
             raise StoreClosed("The store is shutting down.")
@@ -108,7 +108,7 @@ class Writer:
             gathered.append(job)
         return await future
 
-    def do_from_thread(self, work: Callable[[Connection], Done[T]], timeout_seconds: float) -> T:
+    def do_from_thread(self, work: Callable[[Connection], JobResult[T]], timeout_seconds: float) -> T:
         """For threads without an event loop. Publishes nothing."""
         if self._closed:
             raise StoreClosed("The store is shutting down.")

@@ -33,11 +33,12 @@ import { useAgents } from "./useAgents";
 const t = texts.panels.agents;
 const DEEPEST = 5;
 
-const LOOK: Record<AgentState, { icon: LucideIcon; color: string }> = {
+export const LOOK: Record<AgentState, { icon: LucideIcon; color: string }> = {
   working: { icon: LoaderCircle, color: "text-accent-text animate-spin" },
   waiting: { icon: Clock, color: "text-soft" },
   needs_you: { icon: CircleHelp, color: "text-warn" },
   done: { icon: CircleCheck, color: "text-good" },
+  stopped: { icon: CircleStop, color: "text-warn" },
   failed: { icon: CircleAlert, color: "text-bad" },
 };
 

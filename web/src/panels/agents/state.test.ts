@@ -18,6 +18,7 @@ function agent(change: Partial<Chat>): Chat {
     parent_call_id: null,
     root_id: "p",
     run_id: null,
+    origin: { kind: "chat", chat_id: "p", call_id: null },
     workspace_id: null,
     labels: [],
     pinned: false,
@@ -31,6 +32,9 @@ function agent(change: Partial<Chat>): Chat {
     usage: usage(),
     created_at: "2026-01-01T00:00:00Z",
     updated_at: "2026-01-01T00:00:05Z",
+    last_turn: null,
+    children: 0,
+    max_steps: null,
     ...change,
   };
 }
@@ -43,6 +47,8 @@ test.each([
   [{ status: "requires_action" }, "needs_you"],
   [{ status: "error" }, "failed"],
   [{ status: "idle" }, "done"],
+  [{ status: "idle", last_turn: { outcome: "interrupted", finished_at: "2026-01-01T00:00:00Z" } }, "stopped"],
+  [{ status: "idle", last_turn: { outcome: "failed", finished_at: "2026-01-01T00:00:00Z" } }, "failed"],
   [{ status: "idle", waiting: "held" }, "waiting"],
 ] as const)("%o is %s", (change, state) => expect(stateOf(agent(change))).toBe(state));
 

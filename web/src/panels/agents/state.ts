@@ -2,7 +2,7 @@
 
 import type { Chat } from "@/api/schema";
 
-export type AgentState = "working" | "waiting" | "needs_you" | "done" | "failed";
+export type AgentState = "working" | "waiting" | "needs_you" | "done" | "stopped" | "failed";
 
 export function stateOf(chat: Chat): AgentState {
   switch (chat.status) {
@@ -14,7 +14,18 @@ export function stateOf(chat: Chat): AgentState {
     case "interrupting":
       return chat.waiting === null ? "working" : "waiting";
     case "idle":
-      return chat.waiting === null ? "done" : "waiting";
+      return chat.waiting === null ? endOf(chat) : "waiting";
+  }
+}
+
+function endOf(chat: Chat): AgentState {
+  switch (chat.last_turn?.outcome) {
+    case "interrupted":
+      return "stopped";
+    case "failed":
+      return "failed";
+    default:
+      return "done";
   }
 }
 

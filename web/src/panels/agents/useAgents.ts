@@ -30,9 +30,9 @@ export function useOwnAgents(chatId: string): readonly Chat[] | undefined {
   return useAgents(chatId);
 }
 
-/** For the tab: how many there are. */
+/** For the tab: how many are at work. */
 export function useAgentCount(chatId: string): number {
-  return useOwnAgents(chatId)?.length ?? 0;
+  return useOwnAgents(chatId)?.filter(isBusy).length ?? 0;
 }
 
 /** Changes whenever an agent was started or has ended. */

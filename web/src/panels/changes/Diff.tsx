@@ -5,6 +5,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import clsx from "clsx";
 import { ChevronRight } from "lucide-react";
 import { type KeyboardEvent, useCallback, useMemo, useRef, useState } from "react";
+import { coloursOf } from "@/code/diffColours";
+import { type Highlight, useHighlighter } from "@/code/useHighlighter";
 import { useChat } from "@/feed/hooks";
 import { toggled } from "@/panels/toggled";
 import { texts } from "@/texts";
@@ -34,6 +36,7 @@ export function Diff({ chatId, files, split }: Props) {
     () => rowsOf(files, { split, toggled: folds, comments, editing }),
     [files, split, folds, comments, editing],
   );
+  const highlight = useHighlighter();
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -76,6 +79,7 @@ export function Diff({ chatId, files, split }: Props) {
                   row={row}
                   chatId={chatId}
                   editing={editing}
+                  highlight={highlight}
                   onComment={onComment}
                   onToggle={toggle}
                   onDone={() => setEditing(null)}
@@ -113,6 +117,7 @@ function moveBetweenLines(event: KeyboardEvent<HTMLElement>): void {
 }
 
 interface RowProps {
+  highlight: Highlight | null;
   row: Row;
   chatId: string;
   editing: Editing | null;
@@ -121,7 +126,7 @@ interface RowProps {
   onDone: () => void;
 }
 
-function RowView({ row, chatId, editing, onComment, onToggle, onDone }: RowProps) {
+function RowView({ highlight, row, chatId, editing, onComment, onToggle, onDone }: RowProps) {
   switch (row.kind) {
     case "file":
       return <FileHead file={row.file} open={row.open} onToggle={() => onToggle(row.file.path)} />;
@@ -132,6 +137,7 @@ function RowView({ row, chatId, editing, onComment, onToggle, onDone }: RowProps
     case "line":
       return (
         <LineRow
+          colours={line => coloursOf(row.file, line, highlight)}
           line={row.line}
           other={row.other}
           chosen={editing?.lines.includes(row.line) ?? false}
@@ -141,6 +147,7 @@ function RowView({ row, chatId, editing, onComment, onToggle, onDone }: RowProps
     case "pair":
       return (
         <PairRow
+          colours={line => coloursOf(row.file, line, highlight)}
           pair={row.pair}
           chosen={editing?.lines ?? NONE}
           onComment={(line, extend) => onComment(row.file, line, extend)}

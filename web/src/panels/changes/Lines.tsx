@@ -2,7 +2,10 @@
 
 import clsx from "clsx";
 import { memo, type ReactNode } from "react";
+import { Pieces } from "@/code/Pieces";
+import { markedIn } from "@/code/pieces";
 import { texts } from "@/texts";
+import type { Piece } from "@/transcript/markdown/highlight";
 import { differing, type Line, type Pair } from "./parse";
 
 const t = texts.panels.changes;
@@ -11,29 +14,34 @@ const GROUND = { same: "", added: "bg-good-soft", removed: "bg-bad-soft" };
 const MARK = { same: "", added: "bg-good/25", removed: "bg-bad/25" };
 const SIGN = { same: " ", added: "+", removed: "−" };
 
+/** The colours of a line; null: it stays plain. */
+export type ColoursOf = (line: Line) => readonly Piece[] | null;
+
 interface LineProps {
+  colours: ColoursOf;
   line: Line;
   other: Line | null;
   chosen: boolean;
   onComment: (extend: boolean) => void;
 }
 
-export const LineRow = memo(function LineRow({ line, other, chosen, onComment }: LineProps) {
+export const LineRow = memo(function LineRow({ colours, line, other, chosen, onComment }: LineProps) {
   return (
     <div className={clsx("flex font-mono text-xs leading-6", GROUND[line.kind])}>
       <LineNumber number={line.new ?? line.old} chosen={chosen} onComment={onComment} />
-      <Text line={line} other={other} />
+      <Text line={line} other={other} pieces={colours(line)} />
     </div>
   );
 });
 
 interface PairProps {
+  colours: ColoursOf;
   pair: Pair;
   chosen: readonly Line[];
   onComment: (line: Line, extend: boolean) => void;
 }
 
-export const PairRow = memo(function PairRow({ pair, chosen, onComment }: PairProps) {
+export const PairRow = memo(function PairRow({ colours, pair, chosen, onComment }: PairProps) {
   const half = (line: Line | null, other: Line | null, number: number | null): ReactNode =>
     line === null ? (
       <div className="min-w-0 flex-1 bg-sunken" />
@@ -44,7 +52,7 @@ export const PairRow = memo(function PairRow({ pair, chosen, onComment }: PairPr
           chosen={chosen.includes(line)}
           onComment={extend => onComment(line, extend)}
         />
-        <Text line={line} other={other} />
+        <Text line={line} other={other} pieces={colours(line)} />
       </div>
     );
   return (
@@ -81,7 +89,7 @@ function LineNumber({
   );
 }
 
-function Text({ line, other }: { line: Line; other: Line | null }) {
+function Text({ line, other, pieces }: { line: Line; other: Line | null; pieces: readonly Piece[] | null }) {
   const range = other === null || line.kind === "same" ? null : differing(line.text, other.text);
   return (
     <code className="min-w-0 flex-1 whitespace-pre-wrap pr-2 pl-4 [overflow-wrap:anywhere]">
@@ -89,15 +97,7 @@ function Text({ line, other }: { line: Line; other: Line | null }) {
         {SIGN[line.kind]}
       </span>
       {line.kind !== "same" && <span className="sr-only">{`${t.lineKinds[line.kind]}: `}</span>}
-      {range === null ? (
-        line.text
-      ) : (
-        <>
-          {line.text.slice(0, range[0])}
-          <span className={clsx("rounded-sm", MARK[line.kind])}>{line.text.slice(range[0], range[1])}</span>
-          {line.text.slice(range[1])}
-        </>
-      )}
+      <Pieces pieces={markedIn(pieces ?? [{ text: line.text, kind: null }], range)} mark={MARK[line.kind]} />
     </code>
   );
 }

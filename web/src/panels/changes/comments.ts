@@ -1,6 +1,7 @@
 // Comments on changed lines, kept until they are sent, and the message that tells them to the agent.
 
 import { create } from "zustand";
+import { createJSONStorage, persist } from "zustand/middleware";
 import type { Line } from "./parse";
 
 export interface Comment {
@@ -12,7 +13,13 @@ export interface Comment {
 }
 
 /** By chat. Not part of the panel: it may be closed in between. */
-export const useComments = create<Record<string, readonly Comment[]>>(() => ({}));
+export const useComments = create<Record<string, readonly Comment[]>>()(
+  // They survive a reload, as drafts do.
+  persist((): Record<string, readonly Comment[]> => ({}), {
+    name: "holdfast.comments",
+    storage: createJSONStorage(() => localStorage),
+  }),
+);
 
 export function putComment(chatId: string, comment: Comment): void {
   useComments.setState(all => ({

@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
+import type { Collision } from "@/feed/events";
 import { byPath, lookOf, worstFirst } from "./severity";
 
-const collide = (path: string, severity: string) => ({ path, severity, chats: ["me", "other"] });
+const collide = (path: string, severity: Collision["severity"]) => ({
+  path,
+  severity,
+  chats: ["me", "other"],
+});
 
 test("the worst collision stands first", () => {
   const all = [collide("c", "same_file"), collide("b", "same_lines"), collide("a", "near_lines")];

@@ -2,7 +2,7 @@
 
 import type { Collision } from "@/feed/events";
 
-export type Severity = "same_lines" | "near_lines" | "same_file";
+export type Severity = Collision["severity"];
 
 const WORST_FIRST: readonly string[] = ["same_lines", "near_lines", "same_file"];
 

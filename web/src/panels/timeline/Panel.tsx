@@ -105,7 +105,7 @@ const Turn = memo(function Turn({ turn, now, onGo }: TurnProps) {
             {t.active}
           </span>
         )}
-        {turn.extent && <Lasted extent={turn.extent} now={now} />}
+        {turn.extent && <Lasted kind="turn" extent={turn.extent} now={now} />}
       </span>
       <span className="tabular flex flex-wrap gap-x-3 text-soft text-xs">
         {turn.extent && <span>{moment(new Date(turn.extent.start).toISOString())}</span>}

@@ -5,13 +5,13 @@ import { Link } from "@tanstack/react-router";
 import { Bot, MessageSquare, X } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
 import { call } from "@/api/client";
-import type { Span } from "@/api/schema";
+import type { Message, Span } from "@/api/schema";
 import { useChat } from "@/feed/hooks";
 import { useToMessage } from "@/panels/toMessage";
 import { Value } from "@/panels/Value";
 import { texts } from "@/texts";
 import { IconButton } from "@/ui/Button";
-import { duration, moment, money, tokens } from "@/ui/format";
+import { duration, exactMoment, money, tokens } from "@/ui/format";
 import { CacheBar, percent, segmentsText } from "./CacheBar";
 import { cacheOf } from "./cache";
 import { ICONS } from "./looks";
@@ -80,14 +80,40 @@ export function Details({ chatId, span: known, spans, onClose }: Props) {
           </p>
         )}
         {span.kind === "model_call" && <Changed span={span} spans={spans} />}
-        {!attempts && <Value title={t.input} value={span.input} />}
-        <Value title={t.output} value={span.output} />
+        {span.kind === "model_call" ? (
+          <Exchange span={span} spans={spans} />
+        ) : (
+          <>
+            {!attempts && <Value title={t.input} value={span.input} />}
+            <Value title={t.output} value={span.output} />
+          </>
+        )}
         {known.truncated && !whole.data && (
           <p className="text-faint text-xs">{whole.isPending ? t.loadingAll : t.cut}</p>
         )}
       </div>
     </section>
   );
+}
+
+/** What a model call was given since the one before, and what it answered: both are messages of the chat. */
+function Exchange({ span, spans }: { span: Span; spans: readonly Span[] }) {
+  const messages = useChat(state => state.messages);
+  const added = useMemo(() => since(span, spans, messages).added, [span, spans, messages]);
+  const given = added.flatMap(one => messages.find(message => message.id === one.id)?.parts ?? []);
+  const answer = messages.find(message => message.id === span.message_id && message.role === "assistant");
+  return (
+    <>
+      <Value title={t.newInput} value={given.length === 0 ? null : partsShown(given)} />
+      <Value title={t.output} value={span.output ?? (answer ? partsShown(answer.parts) : null)} />
+    </>
+  );
+}
+
+/** One text as it is; anything else by its parts. */
+function partsShown(parts: Message["parts"]): unknown {
+  const [only] = parts;
+  return parts.length === 1 && only?.type === "text" ? only.text : parts;
 }
 
 function Facts({ span }: { span: Span }) {
@@ -97,8 +123,13 @@ function Facts({ span }: { span: Span }) {
   const tried = attemptsOf(span.input);
   return (
     <dl className="tabular grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-xs">
-      {span.started_at && <Fact title={t.started}>{moment(span.started_at)}</Fact>}
-      {span.duration_ms !== null && <Fact title={t.lasted}>{duration(span.duration_ms)}</Fact>}
+      {span.started_at && <Fact title={t.started}>{exactMoment(span.started_at)}</Fact>}
+      {span.duration_ms !== null && (
+        <Fact title={t.lasted}>
+          {span.estimated ? "≈ " : ""}
+          {duration(span.duration_ms)}
+        </Fact>
+      )}
       <Fact title={t.outcome}>
         {span.outcome === null ? goesOn : (texts.panels.outcomes[span.outcome] ?? span.outcome)}
       </Fact>

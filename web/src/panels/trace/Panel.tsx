@@ -1,17 +1,21 @@
 // The trace: what the agent did and how long each piece took, turn by turn, live. Only the rows in sight are
 // drawn, so that many thousand spans cost no more than a screenful.
 
+import { useQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import clsx from "clsx";
 import { ChartGantt } from "lucide-react";
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { call } from "@/api/client";
 import type { Span } from "@/api/schema";
+import { useChat } from "@/feed/hooks";
 import { Empty } from "@/panels/Empty";
 import type { PanelProps } from "@/panels/registry";
+import { Unread } from "@/panels/Unread";
 import { useTrace } from "@/panels/useTrace";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
-import { tokens } from "@/ui/format";
+import { money, tokens } from "@/ui/format";
 import { useTick } from "@/ui/tick";
 import { CacheBar, percent } from "./CacheBar";
 import { cacheTotal } from "./cache";
@@ -41,6 +45,7 @@ export default function TracePanel({ chatId }: PanelProps) {
   );
   const filtering = isFiltering(filter);
   const span = spans.find(one => one.id === chosen) ?? null;
+  if (spans.length === 0 && trace.failed !== null) return <Unread why={trace.failed} onRetry={trace.retry} />;
   if (spans.length === 0 && !trace.loading)
     return <Empty icon={ChartGantt} title={t.empty} hint={t.emptyHint} />;
   const fold = (row: Row) => setFolds(before => new Map(before).set(row.key, row.open === false));
@@ -61,6 +66,7 @@ export default function TracePanel({ chatId }: PanelProps) {
           goesOn={goesOn}
         />
       )}
+      {trace.failed !== null && <Unread why={trace.failed} onRetry={trace.retry} />}
       {filtering && trace.more && (
         // By hand: else a rare word would read a long chat to its beginning.
         <Button small weight="quiet" busy={trace.loading} onClick={trace.loadMore} className="m-1">
@@ -70,7 +76,7 @@ export default function TracePanel({ chatId }: PanelProps) {
       {span && (
         <Details key={span.id} chatId={chatId} span={span} spans={spans} onClose={() => setChosen(null)} />
       )}
-      <Footer spans={spans} />
+      <Footer chatId={chatId} spans={spans} />
     </div>
   );
 }
@@ -257,10 +263,18 @@ function Nothing({ onClear }: { onClear: () => void }) {
   );
 }
 
-function Footer({ spans }: { spans: readonly Span[] }) {
+function Footer({ chatId, spans }: { chatId: string; spans: readonly Span[] }) {
+  // Of turns that are not loaded, and of sub-agents, only the server knows.
+  const used = useChat(state => state.usage?.total ?? 0);
+  const total = useQuery({
+    queryKey: ["usage", "chat", chatId, "total", used],
+    queryFn: async ({ signal }) =>
+      (await call("GET /chats/{chat_id}/usage", { path: { chat_id: chatId }, signal })).total,
+    placeholderData: before => before,
+  }).data;
   const share = useMemo(() => cacheTotal(spans), [spans]);
   return (
-    <footer className="tabular flex h-8 shrink-0 items-center gap-2 border-line border-t px-3 text-soft text-xs">
+    <footer className="tabular flex min-h-8 shrink-0 flex-wrap items-center gap-x-2 border-line border-t px-3 py-1 text-soft text-xs">
       {share === null ? (
         t.noCache
       ) : (
@@ -269,6 +283,7 @@ function Footer({ spans }: { spans: readonly Span[] }) {
           {t.hitRate(percent(share), tokens(share.read), tokens(share.total))}
         </>
       )}
+      {total && <span className="ml-auto">{t.total(tokens(total.total), money(total.cost_usd_micros))}</span>}
     </footer>
   );
 }

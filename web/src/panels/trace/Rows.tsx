@@ -3,6 +3,7 @@
 import clsx from "clsx";
 import { ChevronRight, CircleAlert, Hourglass } from "lucide-react";
 import { memo } from "react";
+import type { Span } from "@/api/schema";
 import { texts } from "@/texts";
 import { duration, money, tokens } from "@/ui/format";
 import { CacheBar } from "./CacheBar";
@@ -46,7 +47,7 @@ export const TurnRow = memo(function TurnRow({ row, shown, now }: Props<"turn">)
           <span className="flex min-w-0 items-baseline gap-2">
             <span className="shrink-0 font-medium text-sm">{t.turn(group.turn)}</span>
             <span className="min-w-0 flex-1 truncate text-soft text-xs">{asked || kind}</span>
-            {extent && <Lasted extent={extent} now={now} waits={group.waitsSince !== null} />}
+            {extent && <Lasted kind="turn" extent={extent} now={now} waits={group.waitsSince !== null} />}
           </span>
           <span className="tabular flex gap-2.5 truncate text-faint text-xs">
             <span>{t.spans(totals.spans)}</span>
@@ -103,7 +104,7 @@ export const SpanRow = memo(function SpanRow({ row, shown, now }: Props<"span">)
         )}
         {share && <CacheBar share={share} className="w-8" />}
         {/* How long it waits is said once, at the turn. */}
-        {extent && !waits && <Lasted extent={extent} now={now} />}
+        {extent && !waits && <Lasted kind={span.kind} extent={extent} now={now} />}
       </span>
       <span aria-hidden className="relative mr-3 h-full overflow-hidden border-line/60 border-l">
         {place && (
@@ -132,11 +133,20 @@ function Fold({ open }: { open: boolean | null }) {
   );
 }
 
+interface LastedProps {
+  kind: Span["kind"];
+  extent: Extent;
+  now: number;
+  waits?: boolean;
+}
+
 /** A wait for a person is not slow. */
-export function Lasted({ extent, now, waits = false }: { extent: Extent; now: number; waits?: boolean }) {
+export function Lasted({ kind, extent, now, waits = false }: LastedProps) {
   const milliseconds = lasted(extent, now);
   return (
-    <span className={clsx("tabular shrink-0 text-xs", waits ? "text-warn" : TEXT[looksAt(milliseconds)])}>
+    <span
+      className={clsx("tabular shrink-0 text-xs", waits ? "text-warn" : TEXT[looksAt(milliseconds, kind)])}
+    >
       {duration(milliseconds)}
     </span>
   );

@@ -149,8 +149,13 @@ test("of many turns only the one that moved is laid out anew", () => {
 });
 
 test.each([
-  [999, "good"],
-  [1000, "warn"],
-  [4999, "warn"],
-  [5000, "bad"],
-])("%i ms look %s", (milliseconds, look) => expect(looksAt(milliseconds)).toBe(look));
+  [999, "tool_call", "good"],
+  [1000, "tool_call", "soft"],
+  [5000, "tool_call", "warn"],
+  [60_000, "tool_call", "bad"],
+  [60_000, "model_call", "warn"],
+  [60_000, "turn", "warn"],
+  [600_000, "turn", "bad"],
+] as const)("%i ms of a %s look %s", (milliseconds, kind, look) =>
+  expect(looksAt(milliseconds, kind)).toBe(look),
+);

@@ -248,6 +248,18 @@ function asText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-export function looksAt(milliseconds: number): "good" | "warn" | "bad" {
-  return milliseconds < 1000 ? "good" : milliseconds < 5000 ? "warn" : "bad";
+/** From here on a span of this kind took unusually long: only then is it red. */
+const UNUSUAL_MS: Record<Span["kind"], number> = {
+  turn: 600_000,
+  agent: 600_000,
+  step: 300_000,
+  model_call: 120_000,
+  compaction: 120_000,
+  tool_call: 60_000,
+  check: 60_000,
+};
+
+export function looksAt(milliseconds: number, kind: Span["kind"]): "good" | "soft" | "warn" | "bad" {
+  if (milliseconds >= UNUSUAL_MS[kind]) return "bad";
+  return milliseconds < 1000 ? "good" : milliseconds < 5000 ? "soft" : "warn";
 }

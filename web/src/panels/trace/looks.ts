@@ -39,5 +39,5 @@ export function barOf(span: Span, waits: boolean): string {
   return span.finished_at === null ? `${BARS[span.kind]} animate-pulse` : BARS[span.kind];
 }
 
-export const TEXT = { good: "text-good", warn: "text-warn", bad: "text-bad" };
+export const TEXT = { good: "text-good", soft: "text-soft", warn: "text-warn", bad: "text-bad" };
 export const FILL = { good: "bg-good", warn: "bg-warn", bad: "bg-bad" };

@@ -15,7 +15,6 @@ import { Menu, MenuItem } from "@/ui/Menu";
 import { useTick } from "@/ui/tick";
 import { toast } from "@/ui/view";
 import { Phases } from "./Phases";
-import { workflowQuery } from "./queries";
 import { RunStatus } from "./RunStatus";
 import { isOver, reusedOf } from "./run";
 import { Script } from "./Script";
@@ -143,6 +142,7 @@ function Facts({ state, run, now }: { state: WatchedRun; run: RunData; now: numb
           <span className="text-warn">{texts.shell.reconnecting}</span>
         )}
       </p>
+      {run.reuse && <p>{run.reuse}</p>}
       {run.resumed_from && (
         <p>
           <button
@@ -209,8 +209,15 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** As the workflow reads now: a run keeps the text it was started with. */
+/** As it was pinned when the run began, whatever became of the workflow since. */
 function RunScript({ run }: { run: RunData }) {
-  const workflow = useQuery({ ...workflowQuery(run.name, run.workspace_id), retry: false });
-  return workflow.data?.script ? <Script text={workflow.data.script} line={run.error?.line ?? null} /> : null;
+  const script = useQuery({
+    queryKey: ["run-script", run.id],
+    queryFn: async ({ signal }) =>
+      (await call("GET /workflow-runs/{run_id}", { path: { run_id: run.id }, signal })).script,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return script.data ? (
+    <Script text={script.data} language={run.language} line={run.error?.line ?? null} />
+  ) : null;
 }

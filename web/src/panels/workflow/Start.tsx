@@ -52,6 +52,7 @@ function Filling({ workflow, before, workspaceId }: FillingProps) {
   const [json, setJson] = useState(() => (before == null ? "" : JSON.stringify(before, null, 2)));
   const [budget, setBudget] = useState("");
   const [fresh, setFresh] = useState(false);
+  const [reuse, setReuse] = useState(false);
   const [tried, setTried] = useState(false);
   const [starting, setStarting] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -75,6 +76,7 @@ function Filling({ workflow, before, workspaceId }: FillingProps) {
         name: workflow.name,
         workspace_id: workspaceId,
         fresh,
+        reuse: reuse && !fresh,
         ...(args !== undefined && { args }),
         ...(budget.trim() !== "" && { budget: Number(budget) }),
       };
@@ -138,6 +140,7 @@ function Filling({ workflow, before, workspaceId }: FillingProps) {
         onValue={value => setBudget(value.replace(/\D/g, ""))}
       />
       <SwitchField label={t.fresh} hint={t.freshHint} checked={fresh} onValue={setFresh} />
+      {!fresh && <SwitchField label={t.reuse} hint={t.reuseHint} checked={reuse} onValue={setReuse} />}
       {problem && (
         <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad text-sm">
           {problem}
@@ -148,7 +151,7 @@ function Filling({ workflow, before, workspaceId }: FillingProps) {
           {t.run}
         </Button>
       </div>
-      {workflow.script !== null && <Script text={workflow.script} />}
+      {workflow.script !== null && <Script text={workflow.script} language={workflow.language ?? ""} />}
     </form>
   );
 }

@@ -12,6 +12,7 @@ const run: RunData = {
   error: null,
   budget,
   resumed_from: null,
+  reuse: null,
   workspace_id: null,
   model: null,
   created_at: `${T}0Z`,

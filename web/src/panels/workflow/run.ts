@@ -1,7 +1,6 @@
 // A run as its feed tells it: (state, event) -> state, pure. Being told something twice changes nothing.
 
-import type { Budget, CallShown, LineShown, RunData, RunPhase } from "@/api/schema";
-import type { Closing } from "@/feed/events";
+import type { Budget, CallShown, LineShown, RunData, RunFeedEvent, RunPhase } from "@/api/schema";
 
 export interface RunState {
   run: RunData | null;
@@ -22,14 +21,7 @@ export const NO_RUN: RunState = {
   caughtUp: false,
 };
 
-export type RunEvent =
-  | { event: "run"; data: RunData }
-  | { event: "phase"; data: RunPhase }
-  | { event: "log"; data: LineShown }
-  | { event: "call"; data: CallShown }
-  | { event: "budget"; data: Budget }
-  | { event: "caught_up"; data: Record<string, never> }
-  | { event: "closing"; data: { reason: Closing } };
+export type RunEvent = RunFeedEvent;
 
 export function reduceRun(state: RunState, event: RunEvent): RunState {
   switch (event.event) {

@@ -1,10 +1,12 @@
 // What an agent waits for a person to say, by its kind.
 
 import { TriangleAlert } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import type { ActionCall } from "@/api/schema";
+import { visible } from "@/text/visible";
 import { texts } from "@/texts";
 import { Approval } from "./Approval";
+import { useLedTo } from "./focus";
 import { PlanAsk } from "./Plan";
 import { QuestionForm } from "./Questions";
 import { Uncertain } from "./Uncertain";
@@ -23,7 +25,7 @@ export function Ask({ ask }: { ask: ActionCall }) {
       return <PlanAsk ask={ask} />;
     case "client_tool":
       return (
-        <Card title={t.clientTool(ask.name)}>
+        <Card title={t.clientTool(visible(ask.name))}>
           <p className="text-soft text-sm">{t.clientToolHint}</p>
         </Card>
       );
@@ -39,13 +41,17 @@ export function Card({
   alarming?: boolean;
   children: ReactNode;
 }) {
+  const card = useRef<HTMLElement>(null);
+  useLedTo(card);
   return (
     <section
+      ref={card}
+      tabIndex={-1}
       aria-label={title}
       data-testid="ask"
-      className={`my-2 flex flex-col gap-3 rounded-lg border-2 bg-raised p-3 ${alarming ? "border-bad" : "border-warn"}`}
+      className={`my-2 flex flex-col gap-3 rounded-lg border border-l-4 bg-raised p-3 ${alarming ? "border-l-bad" : "border-l-warn"}`}
     >
-      <h3 className="flex items-center gap-2 font-medium text-sm">
+      <h3 className="flex items-center gap-2 break-words font-medium text-sm [overflow-wrap:anywhere]">
         <TriangleAlert aria-hidden className={`size-4 shrink-0 ${alarming ? "text-bad" : "text-warn"}`} />
         {title}
       </h3>

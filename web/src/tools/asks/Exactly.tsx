@@ -1,45 +1,92 @@
-// The input of a call that is about to run, in full.
+// What a call is about to do, in full: nothing is hidden without saying how much.
 
-import { fieldsOf, readable } from "../input";
+import clsx from "clsx";
+import { Marked } from "@/text/Marked";
+import { texts } from "@/texts";
+import { Button } from "@/ui/Button";
+import { type DiffLine, fold, type Section, sectionsOf } from "./sections";
 
-export function Exactly({ name, input }: { name: string; input: unknown }) {
-  const fields = Object.entries(fieldsOf(input));
-  const shown = fields.length === 0 ? [[name, input] as const] : fields;
+const t = texts.tools.ask;
+
+interface Props {
+  name: string;
+  input: unknown;
+  open: boolean;
+  onOpen: () => void;
+}
+
+/** How many lines are not seen at first. */
+export const hiddenLines = (name: string, input: unknown): number =>
+  sectionsOf(name, input).reduce((sum, section) => sum + fold(section).hidden, 0);
+
+export function Exactly({ name, input, open, onOpen }: Props) {
+  const sections = sectionsOf(name, input);
+  const hidden = hiddenLines(name, input);
   return (
-    <dl className="flex flex-col gap-1.5">
-      {shown.map(([field, value]) =>
-        isPlain(value) ? (
-          <div key={field} className="flex items-baseline gap-2">
-            <dt className="text-faint text-xs">{field}</dt>
-            <dd className="font-mono text-xs">{String(value)}</dd>
-          </div>
-        ) : (
-          <div key={field}>
-            <dt className="text-faint text-xs">{field}</dt>
-            <dd>
-              <pre
-                // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-                tabIndex={0}
-                className="max-h-64 overflow-auto whitespace-pre-wrap break-words rounded-md border bg-sunken px-3 py-1.5 font-mono text-xs leading-5"
-              >
-                {visible(readable(value))}
-              </pre>
-            </dd>
-          </div>
-        ),
+    <>
+      <dl className="flex flex-col gap-1.5">
+        {sections.map((section, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the same label may be there twice
+          <Shown key={index} section={open ? section : fold(section).section} />
+        ))}
+      </dl>
+      {hidden > 0 && !open && (
+        <div className="flex flex-wrap items-center gap-2">
+          <Button small data-ask-open onClick={onOpen}>
+            {t.showAll(hidden)}
+          </Button>
+          <span className="text-soft text-xs">{t.unseen}</span>
+        </div>
       )}
-    </dl>
+    </>
   );
 }
 
-/** A number or a yes or no needs no box. */
-const isPlain = (value: unknown): boolean => typeof value === "number" || typeof value === "boolean";
+function Shown({ section }: { section: Section }) {
+  const label = section.label in t.fields ? t.fields[section.label as keyof typeof t.fields] : section.label;
+  if (section.kind === "value") {
+    return (
+      <div className="flex items-baseline gap-2">
+        <dt className="shrink-0 text-faint text-xs">
+          <Marked text={label} />
+        </dt>
+        <dd className="min-w-0 break-words font-mono text-xs">
+          <Marked text={section.text} />
+        </dd>
+      </div>
+    );
+  }
+  return (
+    <div>
+      <dt className={clsx("break-words text-xs", section.kind === "diff" ? "font-mono" : "text-faint")}>
+        <Marked text={label} />
+      </dt>
+      <dd className="mt-0.5 overflow-hidden rounded-md border bg-sunken font-mono text-xs leading-5">
+        {section.kind === "diff" ? (
+          section.lines.map((line, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name
+            <Line key={index} line={line} />
+          ))
+        ) : (
+          <pre className="whitespace-pre-wrap break-words px-3 py-1.5 [overflow-wrap:anywhere]">
+            <Marked text={section.text} />
+          </pre>
+        )}
+      </dd>
+    </div>
+  );
+}
 
-/** Signs that turn or hide text are shown as what they are: what is approved is what was seen. */
-export function visible(text: string): string {
-  return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are looked for
-    /[\u0000-\u0008\u000b-\u001f\u007f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-    sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+const LOOK = { added: "bg-good-soft", removed: "bg-bad-soft", same: "" };
+const SIGN = { added: "+", removed: "-", same: " " };
+
+function Line({ line }: { line: DiffLine }) {
+  return (
+    <div data-diff={line.kind} className={clsx("flex px-2", LOOK[line.kind])}>
+      <span className="w-4 shrink-0 whitespace-pre text-faint">{SIGN[line.kind]}</span>
+      <span className="min-w-0 whitespace-pre-wrap break-words [overflow-wrap:anywhere]">
+        <Marked text={line.text} />
+      </span>
+    </div>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useId, useState } from "react";
 import type { ActionCall } from "@/api/schema";
+import { visible } from "@/text/visible";
 import { texts } from "@/texts";
 import { Markdown } from "@/transcript/markdown/Markdown";
 import { Button } from "@/ui/Button";
@@ -18,7 +19,7 @@ export function PlanAsk({ ask }: { ask: ActionCall }) {
   return (
     <Card title={t.plan}>
       <div className="max-h-[28rem] overflow-y-auto rounded-md border bg-canvas px-3 py-1 text-sm">
-        <Markdown text={textIn(ask.input, "plan") || readable(ask.input)} />
+        <Markdown text={visible(textIn(ask.input, "plan") || readable(ask.input))} />
       </div>
       <form
         className="flex flex-col gap-2"

@@ -2,6 +2,7 @@
 
 import { useId, useState } from "react";
 import type { ActionCall } from "@/api/schema";
+import { visible } from "@/text/visible";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
 import { Card } from "./Ask";
@@ -34,9 +35,12 @@ export function QuestionForm({ ask }: { ask: ActionCall }) {
             onGiven={one => setGiven({ ...given, [question.id]: one })}
           />
         ))}
-        <div>
+        <div className="flex flex-wrap gap-2">
           <Button type="submit" weight="main" busy={busy} disabled={!complete}>
             {t.answer}
+          </Button>
+          <Button disabled={busy} onClick={() => submit({ answers: {}, skipped: true })}>
+            {questions.length === 1 ? t.skipQuestion : t.skipQuestions}
           </Button>
         </div>
       </form>
@@ -54,7 +58,7 @@ function Field({ question, given, onGiven }: FieldProps) {
   const id = useId();
   return (
     <fieldset className="flex flex-col gap-1.5">
-      <legend className="mb-1 whitespace-pre-wrap font-medium text-sm">{question.text}</legend>
+      <legend className="mb-1 whitespace-pre-wrap font-medium text-sm">{visible(question.text)}</legend>
       {question.options.map(option => (
         <label key={option} className="flex cursor-pointer items-baseline gap-2 text-sm">
           <input
@@ -66,7 +70,7 @@ function Field({ question, given, onGiven }: FieldProps) {
             }
             className="relative top-0.5 shrink-0 accent-accent"
           />
-          {option}
+          {visible(option)}
         </label>
       ))}
       <input

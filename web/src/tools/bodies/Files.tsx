@@ -1,5 +1,6 @@
 // Files that were read, written, edited or deleted.
 
+import { languageOf } from "@/code/language";
 import { Code } from "@/transcript/markdown/Code";
 import { Diff } from "../Diff";
 import { fieldsOf, listIn, readable, textIn } from "../input";
@@ -69,31 +70,4 @@ export function Answer({ chatId, view }: BodyProps) {
 
 export function Where({ path }: { path: string }) {
   return path === "" ? null : <PathLink path={path} className="self-start font-mono text-xs" />;
-}
-
-const LANGUAGES: Record<string, string> = {
-  py: "python",
-  ts: "typescript",
-  tsx: "typescript",
-  js: "javascript",
-  jsx: "javascript",
-  mjs: "javascript",
-  md: "markdown",
-  sh: "bash",
-  yml: "yaml",
-  rs: "rust",
-  rb: "ruby",
-  kt: "kotlin",
-  cs: "csharp",
-  h: "c",
-  hpp: "cpp",
-  cc: "cpp",
-  toml: "ini",
-  html: "xml",
-  svg: "xml",
-};
-
-export function languageOf(path: string): string {
-  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-  return LANGUAGES[ending] ?? ending;
 }

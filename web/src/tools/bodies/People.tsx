@@ -26,7 +26,9 @@ export function Questions({ chatId, view }: BodyProps) {
             <dd className="font-medium">
               {answer === undefined
                 ? isOver(view.state)
-                  ? readable(view.output)
+                  ? fieldsOf(view.output).skipped === true
+                    ? t.skipped
+                    : readable(view.output)
                   : t.notAnswered
                 : Array.isArray(answer)
                   ? answer.join(", ")

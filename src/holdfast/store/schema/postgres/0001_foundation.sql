@@ -86,7 +86,7 @@ CREATE TABLE settings (
     tools text NOT NULL,
     client_tools text NOT NULL,
     instructions text,
-    -- Folded words of the title (see store/words.py), written with it.
+    -- Folded words of the title (see store/search_words.py), written with it.
     words tsvector NOT NULL
 );
 CREATE INDEX settings_words ON settings USING gin (words);
@@ -270,7 +270,7 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
 
--- The words of a message, filled in the background. Words are folded already (see store/words.py): they go
+-- The words of a message, filled in the background. Words are folded already (see store/search_words.py): they go
 -- in by array_to_tsvector, never through a text search configuration.
 CREATE TABLE message_words (
     chat_id uuid NOT NULL,

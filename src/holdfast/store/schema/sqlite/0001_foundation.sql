@@ -261,7 +261,7 @@ CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
 
 -- The words of a message, filled in the background; rowid is the message's key, so that the newest come
 -- first without sorting. `scope` holds who owns it and which chat it is of, as two words. Both tables are
--- given words that are folded already (see store/words.py): the tokenizer only splits them at spaces.
+-- given words that are folded already (see store/search_words.py): the tokenizer only splits them at spaces.
 CREATE VIRTUAL TABLE message_words USING fts5 (
     scope, body, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii'
 );

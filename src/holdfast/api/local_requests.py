@@ -1,0 +1,36 @@
+"""Whether a request comes from the server's own machine. The token of local programs counts only there."""
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import Any
+
+# Set by the server for what comes by the socket in its data directory, and by nothing else.
+BY_SOCKET = "by_socket"
+# What proxies add. A program on this machine that means this machine sends none of them.
+_PASSED_ON = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip", b"via"})
+
+
+def is_by_socket(scope: Any) -> bool:
+    return scope.get("state", {}).get(BY_SOCKET) is True
+
+
+def is_from_here(scope: Any) -> bool:
+    """By the socket, or from a loopback address without a word of a proxy: one on this machine passes on what
+    others send, and they too would seem to be here."""
+    if is_by_socket(scope):
+        return True
+    client = scope.get("client")
+    return client is not None and _is_loopback(client[0]) and not _is_passed_on(scope["headers"])
+
+
+def _is_passed_on(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    return any(name.lower() in _PASSED_ON for name, _ in headers)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

@@ -1,0 +1,132 @@
+"""Named agents that a workspace brings along as files, and whether the caller trusts what they say."""
+
+from typing import Annotated
+
+from litestar import Response, Router, get, post
+from litestar.params import JSONBody
+from msgspec import Meta
+
+from holdfast.api.bodies import JsonRequest
+from holdfast.api.commands import write
+from holdfast.api.pages import Page
+from holdfast.api.problems import Problem, invalid
+from holdfast.api.services import By, InPath, Services, With, needs
+from holdfast.api.workspaces import own_workspace
+from holdfast.core.accounts import NamedAgent
+from holdfast.core.errors import HoldfastError
+from holdfast.core.ids import NamedAgentId
+from holdfast.core.shapes import Border, Record
+from holdfast.store import named_agents
+from holdfast.workspaces.places.agent_files import AgentFile
+
+
+class TrustAgent(Border, frozen=True, kw_only=True):
+    path: Annotated[str, Meta(min_length=1, max_length=500)]
+    # Of the content that was read: what was written meanwhile is not trusted.
+    digest: Annotated[str, Meta(min_length=64, max_length=64)]
+
+
+class WorkspaceAgent(Record, frozen=True, kw_only=True):
+    """A file of the workspace. It counts as an agent once the caller trusts its content."""
+
+    path: str
+    digest: str
+    name: str
+    description: str
+    instructions: str
+    model: str | None
+    tools: tuple[str, ...] | None
+    trusted: bool
+    # Of the agent that it is, once it was trusted; its content may have changed since.
+    agent_id: NamedAgentId | None
+    error: str | None
+    hidden_by: str | None
+
+
+@get("/workspaces/{workspace_id:str}/agents", guards=[needs("chats:read")])
+async def list_workspace_agents(workspace_id: InPath, services: With, caller: By) -> Page[WorkspaceAgent]:
+    """`.holdfast/agents/*.md` and `.claude/agents/*.md`, by name."""
+    found = await own_workspace(services, caller, workspace_id)
+    files = await services.agent_names.files(found.id, caller.user.id)
+    trusted = await services.store.read(named_agents.of_workspace(found.id, caller.user.id))
+    by_name = {agent.name: agent for agent in trusted}
+    return Page(items=tuple(_shown(services, file, by_name.get(file.name)) for file in files))
+
+
+@post("/workspaces/{workspace_id:str}/agents/trust", guards=[needs("chats:write")], status_code=200)
+async def trust_workspace_agent(
+    request: JsonRequest, workspace_id: InPath, data: JSONBody[TrustAgent], services: With, caller: By
+) -> Response[WorkspaceAgent]:
+    """What the file says counts from now on, until it is changed; `DELETE /agents/{id}` takes it back."""
+    found = await own_workspace(services, caller, workspace_id)
+    files = await services.agent_names.files(found.id, caller.user.id)
+    file = next((one for one in files if one.path == data.path), None)
+    if file is None:
+        raise invalid("path", "the workspace has no such agent; GET .../agents lists them")
+    if file.error is not None:
+        raise invalid("path", file.error)
+    if file.hidden_by is not None:
+        raise invalid("path", f"{file.hidden_by} has the same name and counts instead")
+    if file.digest != data.digest:
+        raise Problem("wrong_state", "The file was changed meanwhile. Read it again, then trust it.")
+    now = services.clock.now()
+    new = NamedAgent(
+        id=NamedAgentId(services.ids.uuid7(now)),
+        owner_id=caller.user.id,
+        name=file.name,
+        description=file.description,
+        instructions=file.instructions,
+        model=_model(services, file),
+        effort=None,
+        tools=_tools(services, file),
+        published=False,
+        created_at=now,
+        updated_at=now,
+        workspace_id=found.id,
+        path=file.path,
+        digest=file.digest,
+    )
+    return await write(
+        services,
+        caller,
+        request,
+        named_agents.trust(new),
+        answer=lambda agent: (200, _shown(services, file, agent)),
+    )
+
+
+def _shown(services: Services, file: AgentFile, agent: NamedAgent | None) -> WorkspaceAgent:
+    counts = file.error is None and file.hidden_by is None
+    same = agent is not None and (agent.path, agent.digest) == (file.path, file.digest)
+    return WorkspaceAgent(
+        path=file.path,
+        digest=file.digest,
+        name=file.name,
+        description=file.description,
+        instructions=file.instructions,
+        model=_model(services, file),
+        tools=_tools(services, file),
+        trusted=counts and same,
+        agent_id=None if agent is None or agent.path != file.path else agent.id,
+        error=file.error,
+        hidden_by=file.hidden_by,
+    )
+
+
+def _model(services: Services, file: AgentFile) -> str | None:
+    """Files are written for other programs too: a model that is not there means the one of the chat."""
+    if file.model is None:
+        return None
+    try:
+        services.providers.require(file.model)
+    except HoldfastError:
+        return None
+    return file.model
+
+
+def _tools(services: Services, file: AgentFile) -> tuple[str, ...] | None:
+    """Those that there are. A list of which none is there means no tools, not all."""
+    return None if file.tools is None else tuple(name for name in file.tools if name in services.tools)
+
+
+router = Router("/", route_handlers=[list_workspace_agents, trust_workspace_agent], tags=["workspaces"])

@@ -1,0 +1,85 @@
+"""`holdfast workspace`: the directories that agents work in."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.options import AsJson, Url, print_json, with_server
+from holdfast.core.errors import NotFound, WrongUsage
+
+if TYPE_CHECKING:
+    from holdfast.cli.client import Client
+    from holdfast.cli.workspace_choice import WorkspaceRow
+
+app = typer.Typer(help="List, add and remove the directories that agents work in.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_workspaces(as_json: AsJson = False, url: Url = None) -> None:
+    """List your workspaces."""
+
+    async def listed(client: "Client") -> "list[WorkspaceRow]":
+        from holdfast.cli.workspace_choice import WorkspaceRow
+
+        return [workspace async for workspace in client.every("/workspaces", WorkspaceRow)]
+
+    found = with_server(url, listed)
+    if as_json:
+        print_json(found)
+        return
+    from holdfast.cli.safe_text import neutral_line
+    from holdfast.cli.tables import print_table
+
+    if found:
+        print_table(
+            ("name", "kind", "path"),
+            [(neutral_line(one.name, 100), one.kind, neutral_line(one.path, 500)) for one in found],
+        )
+    else:
+        print("No workspaces. `holdfast workspace add` makes the current directory one.")
+
+
+@app.command()
+def add(
+    path: Annotated[
+        str, typer.Argument(help="A directory on the server's machine, below one of `workspaces.roots`.")
+    ] = ".",
+    name: Annotated[str | None, typer.Option(help="Its name; without it, the directory's.")] = None,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """Make a directory a workspace. One that is a workspace already stays as it is."""
+
+    async def added(client: "Client") -> "WorkspaceRow":
+        from holdfast.cli.workspace_choice import local_path, look_at, register
+
+        if not client.is_here and not path.startswith("/"):
+            raise WrongUsage("The server is another machine: give the absolute path of a directory there.")
+        wanted = Path(path) if not client.is_here else local_path(path)
+        directory = await look_at(client, wanted)
+        if directory.workspace is not None and name in (None, directory.workspace.name):
+            return directory.workspace
+        return await register(client, directory.path, name)
+
+    workspace = with_server(url, added)
+    print_json(workspace) if as_json else print(f"{workspace.path} is the workspace {workspace.name}.")
+
+
+@app.command()
+def remove(
+    workspace: Annotated[str, typer.Argument(help="A workspace: its name, its id, or its directory.")],
+    url: Url = None,
+) -> None:
+    """Forget a workspace. Its files stay where they are."""
+
+    async def removed(client: "Client") -> None:
+        from holdfast.cli.workspace_choice import WorkspaceRow, registered
+
+        found = await registered(client, workspace)
+        if not isinstance(found, WorkspaceRow):
+            raise NotFound(f"{found.path} is no workspace; `holdfast workspace list` lists them.")
+        await client.request("DELETE", f"/workspaces/{found.id}", type(None))
+
+    with_server(url, removed)
+    print("Forgotten. Its files stay where they are.")

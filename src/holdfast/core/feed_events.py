@@ -1,0 +1,154 @@
+"""The catalogue of feed events: what each is called, the shape of its data, and which feeds tell it. Frames,
+the OpenAPI document, the command line and the page's types all come from it. Clients skip what they do not
+know, so an event may be added at any time."""
+
+from typing import Literal, NamedTuple, get_args
+
+import msgspec
+
+from holdfast.core.calls import Action
+from holdfast.core.chats import Chat, Status, Waiting
+from holdfast.core.collisions import Collision
+from holdfast.core.events import Episode
+from holdfast.core.failures import Failure, Retry
+from holdfast.core.ids import ChatId
+from holdfast.core.messages import Message, QueueItem, Role
+from holdfast.core.parts import LivePart
+from holdfast.core.run_shapes import CallShown, LineShown, RunData
+from holdfast.core.runs import RunPhase
+from holdfast.core.shapes import Record
+from holdfast.core.spans import Span
+from holdfast.core.usage import Budget, Usage
+
+# chat: what happens in one chat.  chats: a user's list of chats.  run: a workflow run.
+FeedKind = Literal["chat", "chats", "run"]
+EventName = Literal[
+    "action_required",
+    "budget",
+    "call",
+    "caught_up",
+    "changed",
+    "chat",
+    "closing",
+    "collision",
+    "created",
+    "failed",
+    "history_reset",
+    "log",
+    "message",
+    "needs_you",
+    "part",
+    "phase",
+    "preview_reset",
+    "queue",
+    "removed",
+    "retry",
+    "run",
+    "span",
+    "status",
+    "usage",
+]
+# closing: the server stops.  deleted: there is nothing left to watch.  access: the watcher lost its right to
+# watch.  slow: it did not read.  failed: a fault of ours.  over: nothing more will ever happen.
+ClosingReason = Literal["closing", "deleted", "access", "slow", "failed", "over"]
+
+
+class Replaces(Record, frozen=True, kw_only=True):
+    """The episode whose preview a message stands in for."""
+
+    history_version: int
+    attempt: int
+
+
+class MessageData(Record, frozen=True, kw_only=True):
+    message: Message
+    replaces: Replaces | msgspec.UnsetType = msgspec.UNSET
+
+
+class PartData(Record, frozen=True, kw_only=True):
+    """One live part, or the parts `first` to `n` joined."""
+
+    history_version: int
+    attempt: int
+    n: int
+    first: int | msgspec.UnsetType = msgspec.UNSET
+    role: Role
+    part: LivePart
+
+    @property
+    def begin(self) -> int:
+        return self.n if self.first is msgspec.UNSET else self.first
+
+    @property
+    def episode(self) -> Episode:
+        return Episode(history_version=self.history_version, attempt=self.attempt)
+
+
+class QueueData(Record, frozen=True, kw_only=True):
+    items: tuple[QueueItem, ...]
+
+
+class StatusData(Record, frozen=True, kw_only=True):
+    status: Status
+    waiting: Waiting | None = None
+
+
+class RemovedData(Record, frozen=True, kw_only=True):
+    id: ChatId
+
+
+class PreviewReset(Record, frozen=True, kw_only=True):
+    """What was shown of the message under way is withdrawn."""
+
+
+class HistoryReset(Record, frozen=True, kw_only=True):
+    """History was removed; the visible one follows."""
+
+
+class CaughtUp(Record, frozen=True, kw_only=True):
+    """Everything that was missed has been told."""
+
+
+class Closing(Record, frozen=True, kw_only=True):
+    """The feed ends here."""
+
+    reason: ClosingReason = "closing"
+
+
+class FeedEvent(NamedTuple):
+    name: EventName
+    data: type[Record]
+    feeds: tuple[FeedKind, ...]
+
+
+CATALOGUE: tuple[FeedEvent, ...] = (
+    FeedEvent("chat", Chat, ("chat",)),
+    FeedEvent("message", MessageData, ("chat",)),
+    FeedEvent("part", PartData, ("chat",)),
+    FeedEvent("queue", QueueData, ("chat",)),
+    FeedEvent("status", StatusData, ("chat",)),
+    FeedEvent("retry", Retry, ("chat",)),
+    FeedEvent("failed", Failure, ("chat",)),
+    FeedEvent("action_required", Action, ("chat",)),
+    FeedEvent("preview_reset", PreviewReset, ("chat",)),
+    FeedEvent("history_reset", HistoryReset, ("chat",)),
+    FeedEvent("span", Span, ("chat",)),
+    FeedEvent("usage", Usage, ("chat",)),
+    FeedEvent("collision", Collision, ("chat",)),
+    FeedEvent("created", Chat, ("chats",)),
+    FeedEvent("changed", Chat, ("chats",)),
+    FeedEvent("removed", RemovedData, ("chats",)),
+    FeedEvent("needs_you", Chat, ("chats",)),
+    FeedEvent("run", RunData, ("run",)),
+    FeedEvent("phase", RunPhase, ("run",)),
+    FeedEvent("log", LineShown, ("run",)),
+    FeedEvent("call", CallShown, ("run",)),
+    FeedEvent("budget", Budget, ("run",)),
+    FeedEvent("caught_up", CaughtUp, get_args(FeedKind)),
+    FeedEvent("closing", Closing, get_args(FeedKind)),
+)
+
+
+def events_of(feed: FeedKind) -> dict[str, type[Record]]:
+    """The events of one feed with the shapes of their data."""
+    return {event.name: event.data for event in CATALOGUE if feed in event.feeds}

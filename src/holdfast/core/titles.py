@@ -1,0 +1,48 @@
+"""The title that a chat has at once: the first line of its first message, as plain text. What looks like a
+secret is left out, because titles are shown in lists, notifications and file names."""
+
+import re
+import unicodedata
+
+from holdfast.core.parts import File, Parts, Text
+from holdfast.core.text import one_line
+
+LONGEST = 80
+# Only the beginning is looked at.
+_SEEN = 4000
+_FENCE = re.compile(r"\s*(```|~~~)")
+_LEADING = re.compile(r"^(?:\s*(?:#{1,6}|>|[-*+]|\d{1,3}[.)])\s+)+")
+_LINK = re.compile(r"!?\[([^\[\]]{0,200})\]\([^()\s]{0,500}\)")
+_EMPHASIS = re.compile(r"(\*\*|__|~~|`)")
+_SECRET_FIELD = re.compile(r"(?i)\b(token|secret|password|passwd|api_?key|authorization)(\s*[=:]\s*)\S+")
+_SECRET_WORD = re.compile(r"(?:sk-|ghp_|gho_|xox[a-z]-|AKIA|eyJ)[A-Za-z0-9_.-]{12,}|\b[A-Za-z0-9_-]{40,}")
+
+
+def first_title(parts: Parts) -> str:
+    """Of a chat's first message; empty when there is nothing to take it from."""
+    for part in parts:
+        if isinstance(part, Text) and (title := title_of(part.text)):
+            return title
+    return next((one_line(part.name, LONGEST) for part in parts if isinstance(part, File)), "")
+
+
+def title_of(text: str) -> str:
+    """The first line that says something."""
+    for line in text[:_SEEN].splitlines():
+        if _FENCE.match(line):
+            continue
+        if title := _cleaned(line):
+            return title
+    return ""
+
+
+def _cleaned(line: str) -> str:
+    line = "".join(sign if _is_shown(sign) else " " for sign in line)
+    line = _EMPHASIS.sub("", _LINK.sub(r"\1", _LEADING.sub("", line)))
+    line = _SECRET_WORD.sub("…", _SECRET_FIELD.sub(r"\1\2…", line))
+    return one_line(line, LONGEST)
+
+
+def _is_shown(sign: str) -> bool:
+    """Not what moves or hides text."""
+    return sign == "\N{ZERO WIDTH JOINER}" or unicodedata.category(sign) not in ("Cc", "Cf", "Co")

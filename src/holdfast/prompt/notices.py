@@ -1,0 +1,34 @@
+"""Notices: what a model, or the person, is told in history about the turn itself."""
+
+from collections.abc import Mapping
+
+from holdfast.core.parts import Notice
+from holdfast.providers.interface import StopReason
+
+# The code of the notice that holds what a workspace tells its agents.
+INSTRUCTIONS = "instructions"
+
+# Shown to the model where its history needs them; never stored.
+INTERRUPTED = Notice(code="interrupted", text="The user interrupted the answer above before it was complete.")
+CONTINUED = Notice(code="continued", text="This conversation continues an earlier one.")
+EMPTY = Notice(code="empty", text="The user sent a message without any text.")
+
+# Committed.
+NUDGE = Notice(
+    code="loop_guard",
+    text="The same call failed several times in a row. Find the reason or try another way.",
+)
+GO_ON = Notice(code="go_on", text="Your provider paused you before the end. Go on.")
+CUT_SHORT: Mapping[StopReason, Notice] = {
+    "length": Notice(code="length", text="The answer reached its maximum length and was cut."),
+    "content_filter": Notice(
+        code="content_filter",
+        text="The provider ended the answer by its rules for content. Change the message or the model.",
+    ),
+}
+
+
+def no_tools(model: str | None) -> Notice:
+    return Notice(
+        code="no_tools", text=f"The model {model} cannot use tools, so the agent answers without them."
+    )

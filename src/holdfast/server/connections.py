@@ -1,0 +1,113 @@
+"""Which connections are open, from where, and which of them only wait for their client. There are at most so
+many, in all and from one address; for a new one the connection is closed that has been silent longest."""
+
+import asyncio
+import ipaddress
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+# fresh: no request has come yet.  idle: the next request, the rest of one, or a client that does not read.
+Waiting = Literal["fresh", "idle"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Most:
+    """How many connections there may be."""
+
+    in_all: int
+    per_address: int
+
+    @classmethod
+    def of(cls, in_all: int) -> "Most":
+        """Nobody can take all of them."""
+        return cls(in_all=in_all, per_address=max(1, in_all // 2))
+
+
+class Connections:
+    """`proxies` pass on what many clients ask: only the limit in all counts for them."""
+
+    def __init__(self, most: Most, proxies: Iterable[str] = ()) -> None:
+        self.most = most
+        self._proxies = tuple(ipaddress.ip_network(proxy) for proxy in proxies)
+        # "" stands for who is not counted by address: proxies, and programs on a Unix socket.
+        self._origins: dict[asyncio.BaseTransport, str] = {}
+        # Of each origin, those too that were admitted and are not open yet.
+        self._counts = Counter[str]()
+        self._coming = 0
+        # In the order in which they fell silent; those first that have not asked for anything.
+        self._silent: dict[Waiting, dict[asyncio.BaseTransport, None]] = {"fresh": {}, "idle": {}}
+
+    def __len__(self) -> int:
+        return len(self._origins) + self._coming
+
+    def admit(self, address: str) -> bool:
+        """Whether there is room for another connection from this address. To make room, silent ones are
+        closed; the connections of others are not closed for an address that has its share."""
+        origin = self._origin(address)
+        if origin and self._counts[origin] >= self.most.per_address and not self._close_silent(origin):
+            return False
+        if len(self) >= self.most.in_all and not self._close_silent(None):
+            return False
+        self._coming += 1
+        self._counts[origin] += 1
+        return True
+
+    def never_came(self, address: str) -> None:
+        """It was admitted, and has gone before it was open."""
+        self._coming -= 1
+        self._counts[self._origin(address)] -= 1
+
+    def make_room(self, wanted: int) -> int:
+        """Closes silent connections because descriptors are short; how many."""
+        return sum(self._close_silent(None) for _ in range(wanted))
+
+    def opened(self, transport: asyncio.BaseTransport, address: str) -> None:
+        """One that was admitted."""
+        self._coming -= 1
+        self._origins[transport] = self._origin(address)
+        self.waits(transport, "fresh")
+
+    def closed(self, transport: asyncio.BaseTransport) -> None:
+        """Whether it is still known or not."""
+        self.works(transport)
+        origin = self._origins.pop(transport, None)
+        if origin is not None:
+            self._counts[origin] -= 1
+            if not self._counts[origin]:
+                del self._counts[origin]
+
+    def works(self, transport: asyncio.BaseTransport) -> None:
+        """The server has something to do for it."""
+        for silent in self._silent.values():
+            silent.pop(transport, None)
+
+    def waits(self, transport: asyncio.BaseTransport, waiting: Waiting) -> None:
+        """It is the client's turn."""
+        self.works(transport)
+        if transport in self._origins:
+            self._silent[waiting][transport] = None
+
+    def _close_silent(self, origin: str | None) -> bool:
+        """The one that has been silent longest, of this origin (None: of any)."""
+        for silent in self._silent.values():
+            for transport in silent:
+                if origin is None or self._origins[transport] == origin:
+                    # It counts no more: its end is only told in the next round of the loop.
+                    self.closed(transport)
+                    transport.close()
+                    return True
+        return False
+
+    def _origin(self, address: str) -> str:
+        try:
+            known = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return ""
+        if any(known in proxy for proxy in self._proxies):
+            return ""
+        if isinstance(known, ipaddress.IPv6Address):
+            # Whoever has one address has the whole network.
+            return str(ipaddress.ip_network((known, 64), strict=False))
+        return str(known)

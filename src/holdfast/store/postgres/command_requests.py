@@ -1,0 +1,130 @@
+"""Commands that are decided on the present state, and what became of them. Also the answer to the one hard
+question: the connection broke while a commit was on its way; did it count?"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from holdfast.chats.change import Change, Refusal
+from holdfast.chats.commands import Archive, CallFence, Command, Delete, Edit, Fence, Fork, Unarchive
+from holdfast.chats.decide import decide
+from holdfast.chats.facts import Facts
+from holdfast.chats.view import View
+from holdfast.core.errors import TryAgain
+from holdfast.core.ids import ChatId, Ids
+from holdfast.store.chat_rows import indexed_row, moving_row
+from holdfast.store.interface import Applied, Once, Replayed
+from holdfast.store.postgres.transaction import Session
+from holdfast.store.turn_times import TurnTimes
+
+Answer = Applied | Refusal | Replayed
+
+# A queue item may have become a message meanwhile.
+TRACES = (
+    "SELECT EXISTS (SELECT 1 FROM messages WHERE chat_id = $1 AND id = ANY($2::text[]::uuid[])) "
+    "OR EXISTS (SELECT 1 FROM messages WHERE chat_id = $1 AND queue_item_id = ANY($3::text[]::uuid[])) "
+    "OR EXISTS (SELECT 1 FROM queue WHERE chat_id = $1 AND id = ANY($3::text[]::uuid[])) "
+    "OR EXISTS (SELECT 1 FROM inbox WHERE chat_id = $1 AND id = ANY($4::text[]::uuid[])) "
+    "OR EXISTS (SELECT 1 FROM steps WHERE chat_id = $1 AND id = ANY($5::text[]::uuid[]))"
+)
+STATUS = "SELECT pg_xact_status($1::text::xid8)"
+# They concern other chats too, or read a whole history.
+_WIDE = (Archive, Unarchive, Delete, Edit, Fork)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """A change that may have been committed: the connection broke before the answer came. `transaction_id` is
+    None when the change was its own transaction."""
+
+    change: Change
+    transaction_id: str | None
+
+
+@dataclass(slots=True, eq=False)
+class CommandRequest:
+    chat_id: ChatId
+    commands: Sequence[Command]
+    fence: Fence | None
+    once: Once | None
+    answer: asyncio.Future[Answer]
+    times: TurnTimes
+    on_behalf: CallFence | None = None
+    doubtful: Doubtful | None = None
+
+    @property
+    def is_wide(self) -> bool:
+        return (
+            self.once is not None
+            or self.on_behalf is not None
+            or any(isinstance(command, _WIDE) for command in self.commands)
+        )
+
+    @property
+    def copies_history(self) -> bool:
+        return any(isinstance(command, Fork) for command in self.commands)
+
+    def decide(self, view: View | None, facts: Facts, now: datetime, ids: Ids) -> Change | Refusal:
+        decided = decide(self.chat_id, view, self.commands, fence=self.fence, facts=facts, now=now, ids=ids)
+        return decided if isinstance(decided, Refusal) else self.times.measured(decided)
+
+    def tell(self, answer: Answer) -> None:
+        if not self.answer.done():  # whoever asked may have stopped waiting
+            self.answer.set_result(answer)
+
+    def fail(self, error: BaseException) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+def all_changes(change: Change) -> Iterator[Change]:
+    """The change and those of other chats that belong to it, without the empty ones."""
+    if change.after is None or change.after.chat.version != change.before:
+        yield change
+    for other in change.others:
+        yield from all_changes(other)
+
+
+async def counted(session: Session, doubtful: Doubtful, view: View | None) -> bool:
+    """Whether the change was committed. Asked under the lock of its chat, or before a write that is guarded
+    by the version seen here: if the lost one should still come, it finds its guard broken."""
+    change = doubtful.change
+    if change.after is None:
+        return view is None
+    if view is None:
+        return False
+    if change.created is not None:
+        return True
+    if view.chat.version <= change.before:
+        return False
+    if _is_as_left(view, change.after):
+        return True
+    # The chat has moved since, by this change or by others alone.
+    if doubtful.transaction_id is None:
+        return (await session.fetch(TRACES, *_traces(change, change.after)))[0][0]
+    status = (await session.fetch(STATUS, doubtful.transaction_id))[0][0]
+    if status is None:
+        raise TryAgain(
+            "The connection broke and it is not known whether this was done. Look, then try again."
+        )
+    return status == "committed"
+
+
+def _traces(change: Change, after: View) -> tuple[object, ...]:
+    """Ids that this change made, and nobody else can have. A change without any moved only states, and an
+    owner's fence or a repetition that changes nothing takes care of those."""
+    now = after.chat.updated_at
+    return (
+        change.chat_id,
+        [message.id for message in change.messages],
+        [item.id for item in change.queue_put if item.created_at == now],
+        [notice.id for notice in change.inbox_put],
+        [step.id for step in change.steps],
+    )
+
+
+def _is_as_left(view: View, after: View) -> bool:
+    """Whether the chat is exactly as a change left it: its version, its last message and the microsecond of
+    the change are all in these columns."""
+    return moving_row(view) == moving_row(after) and indexed_row(view.chat) == indexed_row(after.chat)

@@ -1,0 +1,39 @@
+"""What a worker runs chats with: the same for all of them, given once when a chat is taken."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from holdfast.core.checks import Checked
+from holdfast.core.clock import Clock
+from holdfast.core.ids import Ids
+from holdfast.files.stored_files import StoredFiles
+from holdfast.prompt.sources import PromptChat
+from holdfast.tools.registry import ToolRegistry
+from holdfast.worker.models import Models
+from holdfast.worker.settings import WorkerSettings
+
+
+class Surroundings(Protocol):
+    """What a workspace has to say to the agents in it."""
+
+    async def instructions(self, where: PromptChat) -> str | None:
+        """What agents are told who work there; None: nothing."""
+        ...
+
+    async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> Checked | None:
+        """After files were written: what the workspace's check says; None: there is none. A thread calls
+        `still_ours` directly before it starts the command (see `tools.contract.Context`)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    settings: WorkerSettings
+    models: Models
+    # All that there are; a turn has those that were chosen for it.
+    tools: ToolRegistry
+    clock: Clock
+    ids: Ids
+    surroundings: Surroundings | None = None
+    files: StoredFiles | None = None

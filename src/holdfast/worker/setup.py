@@ -1,0 +1,151 @@
+"""The set-up of a turn: everything that was chosen for it, worked out once when it begins and frozen. A
+choice that is made meanwhile is for the next turn; only what people say about approvals counts at once."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from msgspec.structs import replace as with_fields
+
+from holdfast.chats.commands import NewCall
+from holdfast.core.accounts import NamedAgent
+from holdfast.core.calls import UserRule
+from holdfast.core.chats import ClientTool, Settings
+from holdfast.core.errors import AttemptFailed, InvalidInput
+from holdfast.core.parts import Part
+from holdfast.prompt.sources import PromptSubject
+from holdfast.prompt.system import system
+from holdfast.providers.configs import ModelConfig
+from holdfast.providers.interface import ToolSpec as ToolDefinition
+from holdfast.tools.approval import EXECUTE
+from holdfast.tools.choice import names_of
+from holdfast.tools.registry import ToolRegistry
+from holdfast.worker.actions import TurnLimits
+from holdfast.worker.models import Models
+from holdfast.worker.new_calls import Permitted, new_calls
+from holdfast.worker.resources import Resources
+from holdfast.worker.settings import WorkerSettings
+from holdfast.worker.terms import Terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSetup:
+    chosen: Settings
+    # The agent that the chat is started as.
+    agent: NamedAgent | None
+    # What binds it as an agent of a run.
+    terms: Terms | None
+    # None: there is no model to call, which is said when one is called.
+    model_config: ModelConfig | None
+    limits: TurnLimits
+    tools: ToolRegistry
+    system: tuple[str, ...]
+    tool_definitions: tuple[ToolDefinition, ...]
+    permitted: Permitted
+    # Whether `execute` was left to the chat, if there is such a tool at all.
+    has_execute: bool
+
+    @property
+    def may_check(self) -> bool:
+        """Whether the check runs after files were written. Whoever configured it, it runs what the agent
+        wrote (a Makefile, a package.json), so it may do so only where the agent may by itself."""
+        return self.has_execute and self.permitted.rules.runs_commands
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether a person may be asked about any tool of this chat."""
+        return any(self.permitted.rules.judge(tool)[0] == "ask" for tool in self.tools)
+
+    @property
+    def was_decided(self) -> bool:
+        """Whether people decided on tools for more than one call, as far as it is known here."""
+        return bool(self.permitted.rules.said_here or self.permitted.rules.always)
+
+    def with_decisions(self, verdicts: Mapping[str, bool], always: tuple[UserRule, ...]) -> "TurnSetup":
+        """With what people said of tools, for the whole chat or for all their chats, as it counts now."""
+        rules = with_fields(self.permitted.rules, said_here=dict(verdicts), always=always)
+        return replace(self, permitted=with_fields(self.permitted, rules=rules))
+
+    def new_calls(self, parts: Sequence[Part], now: datetime) -> tuple[NewCall, ...]:
+        """The calls of an answer, judged."""
+        calls = new_calls(parts, self.tools, self.permitted, now)
+        return calls if self.terms is None else self.terms.judge(calls)
+
+
+def set_up(
+    resources: Resources,
+    chosen: Settings,
+    agent: NamedAgent | None = None,
+    terms: Terms | None = None,
+    *,
+    model_name: str | None,
+    began_at: datetime,
+) -> TurnSetup:
+    """Without what people decided about tools: that is read only if anybody may be asked."""
+    settings, model_config = resources.settings, _model_config(resources.models, model_name)
+    tools = _tools(resources.tools, chosen, agent, terms)
+    rules = settings.rules.for_chat(chosen.tools, {}, ())
+    return TurnSetup(
+        chosen=chosen,
+        agent=agent,
+        terms=terms,
+        model_config=model_config,
+        limits=_limits(settings, chosen, terms, model_config),
+        tools=tools,
+        system=system(PromptSubject(chosen=chosen, agent=agent, began_at=began_at)),
+        tool_definitions=_definitions(tools, chosen.client_tools),
+        permitted=Permitted(
+            rules=rules,
+            client_tools={tool.name: tool for tool in chosen.client_tools},
+            client_tool_seconds=settings.client_tool_seconds,
+            on_uncertain="ask" if settings.ask_when_uncertain else "tell",
+            uncertain_tools=settings.uncertain_tools,
+        ),
+        has_execute=EXECUTE in tools or EXECUTE not in resources.tools,
+    )
+
+
+def _model_config(models: Models, name: str | None) -> ModelConfig | None:
+    try:
+        return models.resolve(name).config
+    except (AttemptFailed, InvalidInput):
+        return None
+
+
+def _limits(
+    settings: WorkerSettings, chosen: Settings, terms: Terms | None, config: ModelConfig | None
+) -> TurnLimits:
+    limits = settings.limits
+    for steps in (None if terms is None else terms.steps, chosen.max_steps):
+        if steps is not None:
+            limits = with_fields(limits, steps=min(limits.steps, steps))
+    if config is None or config.compaction_threshold is None:
+        return limits
+    return with_fields(limits, compaction_threshold=config.compaction_threshold)
+
+
+def _tools(
+    everything: ToolRegistry, chosen: Settings, agent: NamedAgent | None, terms: Terms | None
+) -> ToolRegistry:
+    tools = everything.only(agent.tools if agent else None).only(names_of(chosen.tools))
+    if terms is None:
+        return tools
+    answer = terms.answer
+    return ToolRegistry((*(tools if terms.has_tools else ()), *(() if answer is None else (answer,))))
+
+
+def _definitions(tools: ToolRegistry, client_tools: Iterable[ClientTool]) -> tuple[ToolDefinition, ...]:
+    """Always in the same order: they are the beginning of every request. A caller's tool stands in for ours
+    of the same name; two of one name would be refused."""
+    theirs = {
+        tool.name: ToolDefinition(
+            name=tool.name, description=tool.description, input_schema=tool.input_schema
+        )
+        for tool in client_tools
+    }
+    ours = [
+        ToolDefinition(name=tool.name, description=tool.description, input_schema=tool.schema)
+        for tool in tools
+        if tool.name not in theirs
+    ]
+    return (*ours, *theirs.values())

@@ -1,0 +1,1 @@
+"""Git on a workspace's repository, without trusting anything the repository says: changes and worktrees."""

@@ -1,0 +1,69 @@
+"""What people wrote down for agents: the server's AGENTS.md, then AGENTS.md (else CLAUDE.md) of the workspace
+and of every folder down to where the work is. Read by descriptor, bounded. As a
+model is shown them: `prompt/workspace.py`."""
+
+import os
+from pathlib import Path
+
+from holdfast.core.errors import HoldfastError
+from holdfast.core.shapes import Record
+from holdfast.workspaces.files.file_root import Root, Tree
+from holdfast.workspaces.files.line_ranges import open_file, read_up_to
+from holdfast.workspaces.files.paths import Parts, shown_path
+
+NAMES = ("AGENTS.md", "CLAUDE.md")
+LIMIT_BYTES = 64 * 1024
+
+
+class Instructions(Record, frozen=True, kw_only=True):
+    """`source` is the path as people know it: in the workspace, or of the server's configuration."""
+
+    source: str
+    text: str
+    truncated: bool = False
+
+
+def read_instructions(config: Path | None, root: Root | None, work: Parts = ()) -> tuple[Instructions, ...]:
+    """From the most general to the most particular; what is not there, or cannot be read, is left out."""
+    found: list[Instructions] = []
+    if config is not None and (own := _read_config(config / NAMES[0])) is not None:
+        found.append(own)
+    if root is not None:
+        with root.open() as tree:
+            folders = (work[:depth] for depth in range(len(work) + 1))
+            found += [each for folder in folders if (each := _read_folder(tree, folder)) is not None]
+    return tuple(found)
+
+
+def _read_config(path: Path) -> Instructions | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return _made(str(path), read_up_to(descriptor, LIMIT_BYTES + 1))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _read_folder(tree: Tree, folder: Parts) -> Instructions | None:
+    for name in NAMES:
+        parts = (*folder, name)
+        try:
+            with tree.place(parts) as place, open_file(place, parts) as descriptor:
+                found = _made(shown_path(parts), read_up_to(descriptor, LIMIT_BYTES + 1))
+        except (HoldfastError, OSError):
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _made(source: str, data: bytes) -> Instructions | None:
+    if b"\0" in data:
+        return None
+    # Cut within a character, the rest of it is no text.
+    text = data[:LIMIT_BYTES].decode("utf-8-sig", "ignore").strip()
+    return Instructions(source=source, text=text, truncated=len(data) > LIMIT_BYTES) if text else None

@@ -1,0 +1,170 @@
+"""`chat` and `run` work in the current directory: registered when a person agrees, asked once."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import HOLDFAST
+from tests.cli.serving import Server, served
+from tests.cli.terminals import Terminal, terminal
+
+pytestmark = pytest.mark.heavy
+
+LOOK = "call: list\nsay: {result}"
+
+
+@pytest.fixture(scope="module")
+def rooted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server whose workspaces may be below `code` of its home."""
+    home = tmp_path_factory.mktemp("rooted")
+    (home / "code").mkdir()
+    with served(home) as running:
+        yield running
+
+
+def project(server: Server, name: str) -> Path:
+    path = server.home / "code" / name
+    path.mkdir(parents=True)
+    (path / "here.txt").write_text("x\n")
+    return path
+
+
+def run_in(
+    server: Server, where: Path, *arguments: str, given: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [HOLDFAST, *arguments],
+        cwd=where,
+        env=server.environ,
+        input=given,
+        stdin=subprocess.DEVNULL if given is None else None,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def terminal_in(where: Path, *arguments: str) -> tuple[str, ...]:
+    """The current directory of a program on a terminal is that of this process, so a shell goes there."""
+    return ("-c", 'cd "$1" && shift && exec "$@"', "sh", str(where), str(HOLDFAST), *arguments)
+
+
+def opened(server: Server, where: Path, *arguments: str) -> Iterator[Terminal]:
+    with terminal(*terminal_in(where, *arguments), environ=server.environ, program="/bin/sh") as shown:
+        yield shown
+
+
+def workspaces(server: Server) -> dict[str, str]:
+    return {one["path"]: one["name"] for one in json.loads(server.done("workspace", "list", "--json"))}
+
+
+def test_a_named_directory_becomes_a_workspace(rooted: Server) -> None:
+    where = project(rooted, "named")
+    done = run_in(rooted, where, "run", "-w", ".", LOOK)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "here.txt\n", "")
+    assert workspaces(rooted)[str(where)] == "named"
+    assert run_in(rooted, where, "run", LOOK).stdout == "here.txt\n", "known from now on"
+    (where / "sub").mkdir()
+    (where / ".git").mkdir()
+    inside = run_in(rooted, where / "sub", "run", LOOK)
+    assert "here.txt" in inside.stdout, "the repository is the workspace"
+
+
+def test_in_a_pipe_nobody_is_asked_and_nothing_is_registered(rooted: Server) -> None:
+    where = project(rooted, "piped")
+    done = run_in(rooted, where, "run", LOOK)
+    assert done.returncode == 0
+    assert "here.txt" not in done.stdout
+    assert "-w ." in done.stderr
+    assert str(where) not in workspaces(rooted)
+
+
+def test_outside_of_the_roots_it_says_why(rooted: Server) -> None:
+    outside = rooted.home / "elsewhere"
+    outside.mkdir()
+    quiet = run_in(rooted, outside, "run", "say: hi")
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+    refused = run_in(rooted, outside, "run", "-w", ".", "say: hi")
+    assert refused.returncode == 1
+    assert "Allowed roots" in refused.stderr
+
+
+def test_a_person_is_asked_once(rooted: Server) -> None:
+    where = project(rooted, "asked")
+    for shown in opened(rooted, where, "run", LOOK):
+        shown.wait_for("[Y/n]")
+        assert f"files in {where}?" in shown.screen.text.replace("\n", "")
+        shown.enter("maybe")
+        shown.wait_until(lambda text: text.count("[Y/n]") == 2)
+        shown.enter("n")
+        assert shown.exit_code() == 0
+        assert "here.txt" not in shown.screen.text
+    for shown in opened(rooted, where, "run", LOOK):
+        assert shown.exit_code() == 0
+        assert "[Y/n]" not in shown.screen.text
+    assert str(where) not in workspaces(rooted)
+    declined = rooted.home / ".local" / "state" / "holdfast" / "declined"
+    assert declined.stat().st_mode & 0o077 == 0
+
+
+def test_a_chat_works_here_after_a_yes(rooted: Server) -> None:
+    where = project(rooted, "chatting")
+    for shown in opened(rooted, where, "chat"):
+        shown.wait_for("[Y/n]")
+        shown.enter("")
+        shown.wait_until(lambda text: "from now on the workspace chatting." in " ".join(text.split()))
+        shown.enter(LOOK)
+        shown.wait_for("\n\nhere.txt\n")
+        shown.type("say: @her\t")
+        shown.wait_for("› say: @here.txt")
+    for shown in opened(rooted, where, "chat"):
+        shown.wait_until(lambda text: f"Works in {where}." in text.replace("\n", ""))
+        assert "[Y/n]" not in shown.screen.text
+
+
+def test_workspaces_are_added_listed_and_removed(rooted: Server) -> None:
+    where = project(rooted, "listed")
+    assert "listed" in rooted.done("workspace", "add", str(where))
+    assert rooted.done("workspace", "add", str(where)) == rooted.done("workspace", "add", str(where))
+    other = where / "sub" / "listed"
+    other.mkdir(parents=True)
+    assert "listed-2" in rooted.done("workspace", "add", str(other)), "a name that is taken gets a number"
+    assert str(where) in rooted.done("workspace", "list")
+    rooted.done("workspace", "remove", "listed-2")
+    rooted.done("workspace", "remove", str(where))
+    assert str(where) not in workspaces(rooted)
+    assert (where / "here.txt").exists()
+    gone = rooted.run("workspace", "remove", "listed")
+    assert gone.returncode == 1
+    assert "workspace list" in gone.stderr
+    assert os.path.exists(other)
+
+
+def test_a_failed_start_gives_the_message_back(rooted: Server) -> None:
+    with rooted.terminal("chat", "--model", "nosuch") as shown:
+        shown.wait_for("Ctrl-D leaves")
+        shown.enter("a long thought\nof two lines")
+        shown.wait_for("nosuch")
+        shown.wait_for("› a long thought\n  of two lines")
+        shown.type("\x03")
+        shown.wait_for("Ctrl-C again leaves.")
+        shown.enter("/model demo")
+        shown.wait_for("demo, from the next message on.")
+        shown.type("\x1b[A\x1b[A")
+        shown.wait_until(lambda text: text.rstrip().endswith("› a long thought\n  of two lines"))
+
+
+def test_what_was_not_sent_is_printed_when_one_leaves(tmp_path: Path) -> None:
+    with served(tmp_path) as server, server.terminal("chat") as shown:
+        shown.wait_for("Ctrl-D leaves")
+        server.kill()
+        shown.enter("say: never sent")
+        shown.wait_for("The server does not answer")
+        shown.type("\x04")
+        assert shown.exit_code() == 0
+        assert "Not sent: say: never sent" in shown.screen.text

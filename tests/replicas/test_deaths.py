@@ -1,0 +1,89 @@
+"""A replica that died is noticed by its connection, long before its lease has run out; one that lives is not
+taken for dead, whatever happens to its connection."""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.replicas.cluster import PATIENCE_SECONDS, eventually, replicas, until_owned
+from tests.server.process import ServeProcess
+from tests.tcp_proxy import TcpProxy
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600)]
+
+# Longer than anything here takes, so that what happens sooner did not wait for it.
+LEASE_SECONDS = 30
+CONFIG = f"[worker]\nlease_seconds = {LEASE_SECONDS}\ngrace_seconds = 5\n"
+LONG = "pace: 0.5\nsay slowly: " + " ".join(f"word{number}" for number in range(400))
+TAKEN = "SELECT lease_number, status FROM chats WHERE id = $1::text::uuid"
+
+
+async def taken(url: str, chat_id: str) -> tuple[int, str]:
+    connection = await asyncpg.connect(url)
+    try:
+        row = await connection.fetchrow(TAKEN, chat_id)
+        assert row is not None
+        return row[0], row[1]
+    finally:
+        await connection.close()
+
+
+def deaths_seen(processes: Sequence[ServeProcess]) -> int:
+    """How often a replica saw that another one had died. Their rows are soon removed, the log stays."""
+    return sum(process.logged().count("a worker is gone") for process in processes)
+
+
+async def until_up_for_a_lease(url: str, seconds: float) -> None:
+    """After its start the database's locks say nothing for a while."""
+    asked = "SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float8"
+    connection = await asyncpg.connect(url)
+    try:
+        up: float = await connection.fetchval(asked)
+    finally:
+        await connection.close()
+    await asyncio.sleep(max(0.0, seconds - up + 0.5))
+
+
+async def test_the_chats_of_a_killed_replica_are_taken_before_its_lease_ends(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    await until_up_for_a_lease(postgres_url, LEASE_SECONDS)
+    async with replicas(tmp_path, postgres_url, config=CONFIG) as three:
+        chat = await three[0].admin.start_chat(LONG)
+        owner = await until_owned(postgres_url, chat["id"], three)
+        owner.kill()
+        await owner.ended()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (await taken(postgres_url, chat["id"]))[0] == 1:  # noqa: ASYNC110 - in other processes
+                await asyncio.sleep(0.05)
+        # Its lease did not run out: one of the others saw that it was gone.
+        await eventually(lambda: deaths_seen(three) > 0, "a replica that sees the death")
+        assert deaths_seen(three) == 1
+
+
+async def test_a_frozen_replica_costs_the_lease_and_a_cut_one_nothing(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    await until_up_for_a_lease(postgres_url, LEASE_SECONDS)
+    async with (
+        TcpProxy(postgres_url) as line,
+        replicas(tmp_path, [line.url, line.url], count=2, config=CONFIG) as both,
+    ):
+        chat = await both[0].admin.start_chat(LONG)
+        owner = await until_owned(postgres_url, chat["id"], both)
+        # Longer than others wait for a worker that they do not hear of.
+        for _ in range(16):
+            line.cut()
+            await asyncio.sleep(0.5)
+        assert (await taken(postgres_url, chat["id"]))[0] == 1
+        owner.signal(signal.SIGSTOP)
+        try:
+            await asyncio.sleep(8)
+            assert await taken(postgres_url, chat["id"]) == (1, "running")
+        finally:
+            owner.signal(signal.SIGCONT)
+        assert deaths_seen(both) == 0
