@@ -55,7 +55,9 @@ def terminal_in(where: Path, *arguments: str) -> tuple[str, ...]:
 
 
 def opened(server: Server, where: Path, *arguments: str) -> Iterator[Terminal]:
-    with terminal(*terminal_in(where, *arguments), environ=server.environ, program="/bin/sh") as shown:
+    words = terminal_in(where, *arguments)
+    # Wide enough for any temporary directory.
+    with terminal(*words, environ=server.environ, program="/bin/sh", columns=400) as shown:
         yield shown
 
 

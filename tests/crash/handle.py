@@ -140,6 +140,12 @@ class Handle:
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
 
+    @property
+    def is_frozen(self) -> bool:
+        """Whether SIGSTOP has stopped it, whoever sent it."""
+        state = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state == "T"
+
     async def leave(self) -> int:
         """The way a server ends when it is asked to. Its exit code."""
         try:

@@ -100,6 +100,8 @@ async def test_f15_who_was_frozen_too_long_can_do_nothing_more(
         child = int(stage.ledger.effects("breed")[0].receipt)
         await owner.ask("arm", Point(name=f"before {late}", ends_in="freeze"))
         other = await stage.create(message(call("stamp") if late == "finish_call" else slowly(0.2)))
+        # The replica would take the other chat itself if it were quicker.
+        await stage.until(lambda: owner.is_frozen)
         frozen_at = time.monotonic()
         await replica.ask("work")
         await stage.until(lambda: stage.effects_of(breeding, "look") > 0)

@@ -12,9 +12,10 @@ import pytest
 from holdfast.core.errors import CannotRun
 from holdfast.workspaces.commands.inside.git_parts import MOST, hooks_path
 from holdfast.workspaces.commands.mounts import CommandPlace
+from holdfast.workspaces.commands.wall import Kind
 from holdfast.workspaces.git.git_directories import TOO_MANY, GitDirectories
 from holdfast.workspaces.git.new_repositories import harmless
-from tests.workspaces.rooms import Room
+from tests.workspaces.rooms import WALLS, Room, room, until
 from tests.workspaces.serving import ROOT, STRANGER, strangers_environment, strangers_python
 
 ME = "-c user.name=me -c user.email=me@example.com"
@@ -327,10 +328,49 @@ async def test_what_a_command_made_is_looked_at_after_the_server_was_killed_too(
     assert named(walled.workspace) == []
 
 
+@pytest.mark.parametrize("kind", WALLS)
+async def test_what_a_command_makes_is_looked_at_while_it_runs(tmp_path: Path, kind: Kind) -> None:
+    async with room(tmp_path, kind, look_seconds=0.05) as found:
+        if found is None:
+            pytest.skip(f"this machine has no wall made by {kind}")
+        workspace = found.workspace
+        # A repository that is only half made is left alone: nobody's git takes it for one.
+        process = await found.start(
+            "git init -q made; mkdir -p half/.git/hooks; echo evil > half/.git/hooks/pre-commit; "
+            "echo evil > made/.git/hooks/pre-commit; exec sleep 1000",
+            background=True,
+        )
+        aside = workspace / "made" / ".git" / "hooks" / "pre-commit.disabled"
+        await until(aside.exists, "the hook is put aside")
+        assert not process.ended.done()
+        assert named(workspace) == ["half/.git/hooks/pre-commit"]
+        await found.processes.stop(process, "stopped", grace_seconds=0)
+        assert not (workspace / "half" / ".git").exists()
+        text = await found.text(process.entry)
+        assert "pre-commit is now pre-commit.disabled" in text
+        assert ".git is now .git.disabled" in text
+
+
+@pytest.mark.parametrize("kind", WALLS)
+async def test_a_command_that_puts_hooks_back_is_stopped(tmp_path: Path, kind: Kind) -> None:
+    async with room(tmp_path, kind, look_seconds=0.05) as found:
+        if found is None:
+            pytest.skip(f"this machine has no wall made by {kind}")
+        process = await found.start(
+            "git init -q; while true; do echo evil > .git/hooks/pre-commit; sleep 0.02; done", background=True
+        )
+        await found.ended(process)
+        assert process.entry.end is not None
+        assert process.entry.end.how == "stopped"
+        assert "The command was stopped" in await found.text(process.entry)
+        assert named(found.workspace) == []
+
+
 CLOSED = """
 import os, sys
 from pathlib import Path
 from holdfast.workspaces.commands.mounts import CommandPlace
+from holdfast.workspaces.commands.wall import Kind
 from holdfast.workspaces.git.git_directories import GitDirectories
 from holdfast.workspaces.git.new_repositories import put_aside
 root = Path(sys.argv[1]).resolve() / "work"

@@ -19,7 +19,7 @@ from holdfast.workspaces.commands.mounts import CommandPlace
 from holdfast.workspaces.commands.networks import Network
 from holdfast.workspaces.commands.output_excerpts import head_and_tail
 from holdfast.workspaces.commands.process_records import ProcessEnd, ProcessEntry
-from holdfast.workspaces.commands.processes import Process, Processes
+from holdfast.workspaces.commands.processes import LOOK_SECONDS, Process, Processes
 from holdfast.workspaces.commands.wall import Kind
 from holdfast.workspaces.commands.wall_probe import Probe, probe
 
@@ -81,6 +81,7 @@ async def room(
     hidden: tuple[Path, ...] = (),
     environment: Mapping[str, str] | None = None,
     groups: bool = True,
+    look_seconds: float = LOOK_SECONDS,
 ) -> AsyncGenerator[Room | None]:
     """None: this machine does not have such a wall."""
     data, workspace = directory / "data", directory / "workspace"
@@ -99,6 +100,7 @@ async def room(
         limits=limits,
         cgroups=cgroups,
         server_environment=os.environ if environment is None else environment,
+        look_seconds=look_seconds,
     )
     try:
         if found.wall.kind == kind:

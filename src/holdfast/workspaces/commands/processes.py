@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -43,6 +43,11 @@ GRACE_SECONDS = 2.0
 # For the wall to be built. Nothing of the command has run before that.
 BEGIN_SECONDS = 30.0
 BACKGROUND = 16
+# Between two looks at the repositories that a running command makes; where looking takes long, more.
+LOOK_SECONDS = 5.0
+_LOOK_SHARE = 20
+# A command that keeps putting back what was put aside is stopped.
+MOST_PUT_ASIDE = 3
 
 
 @dataclass(eq=False, kw_only=True)
@@ -59,6 +64,9 @@ class Process:
     # Nothing of it runs any more; what it left is being looked at.
     is_over: bool = False
     stopping: "asyncio.Task[None] | None" = None
+    looking: "asyncio.Task[None] | None" = None
+    # Told when it has ended, after what it printed itself.
+    put_aside: list[str] = field(default_factory=list[str])
 
 
 class Processes:
@@ -73,8 +81,10 @@ class Processes:
         cgroups: Cgroups | None,
         server_environment: Mapping[str, str],
         networks: Networks | None = None,
+        look_seconds: float = LOOK_SECONDS,
     ) -> None:
         self._networks = networks
+        self._look_seconds = look_seconds
         self._cgroups = cgroups
         self._clock = clock
         self._ids = ids
@@ -105,7 +115,8 @@ class Processes:
     async def end_left_over(self) -> list[ProcessEntry]:
         """Once, before the first command: what a killed server left behind."""
         now = self._clock.now()
-        return await self._pump.ask(partial(end_left_over, self._shelf, self._cgroups, now, self._tame))
+        tame = partial(self._tame_ended, earlier=[])
+        return await self._pump.ask(partial(end_left_over, self._shelf, self._cgroups, now, tame))
 
     async def start(self, order: CommandOrder) -> Process:
         """Returns when the command has begun. CannotRun: nothing of it was run."""
@@ -121,6 +132,8 @@ class Processes:
             self._cells.distrust()
             await self.stop(process, "stopped", grace_seconds=0)
             raise CannotRun(await self._pump.ask(partial(self._why_not, process.entry)))
+        if self._walled:
+            process.looking = asyncio.create_task(self._look_while_running(process))
         return process
 
     async def stop(self, process: Process, how: How, grace_seconds: float = GRACE_SECONDS) -> None:
@@ -298,7 +311,7 @@ class Processes:
     ) -> None:
         """In a thread of its own."""
         try:
-            self._tame(process.entry)
+            self._tame_ended(process.entry, process.put_aside)
         except Exception:
             log.exception("what a command left was not looked at", process_id=process.entry.id)
         how = process.why or "exited"
@@ -321,16 +334,42 @@ class Processes:
         tell(loop, process.begun, False)
         tell(loop, process.ended, end)
 
-    def _tame(self, entry: ProcessEntry) -> None:
-        """What the command may have left for a person's own git."""
+    def _tame(self, entry: ProcessEntry, *, running: bool = False) -> list[str]:
+        """What the command may have left for a person's own git is put aside; told as sentences."""
         if not self._walled or not entry.places:
-            return
+            return []
         root, *writable = map(Path, entry.places)
         place = CommandPlace(root=root, writable=tuple(writable))
-        if said := put_aside(place, entry.repositories, self._git):
+        said = put_aside(place, entry.repositories, self._git, running=running)
+        if said:
             log.warning("parts of repositories were put aside", process_id=entry.id, parts=said)
-            with suppress(OSError):
-                append(self._shelf.output(entry), "".join(f"[holdfast] {one}\n" for one in said))
+        return said
+
+    def _tame_ended(self, entry: ProcessEntry, earlier: list[str]) -> None:
+        said = [*earlier, *self._tame(entry)]
+        with suppress(OSError):
+            append(self._shelf.output(entry), "".join(f"[holdfast] {one}\n" for one in said))
+
+    async def _look_while_running(self, process: Process) -> None:
+        """A command may run for hours, and a person may use git in what it has made."""
+        loop = asyncio.get_running_loop()
+        pause, times = self._look_seconds, 0
+        while times < MOST_PUT_ASIDE:
+            await asyncio.wait({process.ended}, timeout=pause)
+            if process.is_over or process.ended.done() or self._closed:
+                return
+            began = loop.time()
+            try:
+                look = partial(self._tame, process.entry, running=True)
+                said = await loop.run_in_executor(self._after, look)
+            except Exception:
+                log.exception("what a command makes was not looked at", process_id=process.entry.id)
+            else:
+                process.put_aside += said
+                times += bool(said)
+            pause = max(self._look_seconds, _LOOK_SHARE * (loop.time() - began))
+        process.put_aside.append("The command was stopped: it keeps making what is put aside.")
+        await self.stop(process, "stopped")
 
     def _close_networks_later(self, loop: asyncio.AbstractEventLoop) -> None:
         assert self._networks is not None

@@ -1,6 +1,6 @@
-"""A repository that a command made: whatever in it names a program is put aside when the command ends,
-because a person's own git would run it without any wall. Everything goes by descriptors and follows no
-link."""
+"""A repository that a command made: whatever in it names a program is put aside, while the command runs and
+when it has ended, because a person's own git would run it without any wall. Everything goes by descriptors
+and follows no link."""
 
 import os
 import re
@@ -61,9 +61,12 @@ _HARMLESS: dict[str, frozenset[str]] = {
 }
 
 
-def put_aside(place: CommandPlace, before: Sequence[Seen], directories: GitDirectories) -> list[str]:
+def put_aside(
+    place: CommandPlace, before: Sequence[Seen], directories: GitDirectories, *, running: bool = False
+) -> list[str]:
     """What was put aside, as sentences: of repositories that were made since, and of those that commands may
-    change and one has changed. Blocking."""
+    change and one has changed. While the command is `running` a repository may be half made, which is no
+    repository yet. Blocking."""
     after = directories.look(place)
     known = {one.identity: one for one in before}
     trusted = {one.identity for one in after if one.kind != "pointer"}
@@ -75,7 +78,7 @@ def put_aside(place: CommandPlace, before: Sequence[Seen], directories: GitDirec
         if old is None and seen.kind == "repository":
             directories.note_made(seen)
         try:
-            told = list(_look(seen, old, trusted, pointers))
+            told = list(_look(seen, old, trusted, pointers, running=running))
         except (OSError, BuildRefused) as error:
             log.warning("a repository cannot be looked at", path=seen.path, reason=str(error))
             told = ["it cannot be looked at: use git in it with care."]
@@ -84,7 +87,9 @@ def put_aside(place: CommandPlace, before: Sequence[Seen], directories: GitDirec
     return said
 
 
-def _look(seen: Seen, old: Seen | None, trusted: set[str], pointers: dict[str | None, str]) -> Iterator[str]:
+def _look(
+    seen: Seen, old: Seen | None, trusted: set[str], pointers: dict[str | None, str], *, running: bool
+) -> Iterator[str]:
     is_as_it_was = old is not None and (old.protected or old.state == seen.state)
     if seen.kind == "pointer":
         if not is_as_it_was and _leads_to(seen.path) not in trusted:
@@ -108,7 +113,8 @@ def _look(seen: Seen, old: Seen | None, trusted: set[str], pointers: dict[str | 
         if is_as_it_was:
             return
         if seen.kind == "repository" and _kind(git, "HEAD") is None:
-            yield from _unfinished(seen.path)
+            if not running:
+                yield from _unfinished(seen.path)
             return
         files = pointers.get(seen.identity)
         yield from _tame(git, os.path.relpath(files, seen.path) if files is not None else None)
