@@ -13,8 +13,8 @@ from tests.chaos.stage import DATABASE, Stage
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _TASKS = re.compile(r"^holdfast_tasks (\S+)", re.MULTILINE)
-# After the end everything is back within so long.
-BACK_SECONDS = 30.0
+# After the end everything is back within so long: a pool keeps connections that nobody needs for a minute.
+BACK_SECONDS = 90.0
 # Connections are kept for the next request, threads for the next call: so much more is no leak.
 SPARE = {"descriptors": 12, "threads": 10, "tasks": 12, "children": 0, "connections": 12}
 

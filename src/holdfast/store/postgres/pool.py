@@ -20,6 +20,9 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 # first.
 QUIET_SECONDS = 30.0
 SIGN_OF_LIFE_SECONDS = 2.0
+# A burst opens many connections. Those that nobody has needed for so long are closed: other programs need
+# places on the server too.
+SPARE_SECONDS = 60.0
 # For the client's patience: the server gives up earlier (see `connect`), unless it is not there any more.
 ANSWER_SECONDS = 15.0
 SECONDS_BETWEEN_ATTEMPTS = 0.1
@@ -35,12 +38,15 @@ class Pool:
         size: int,
         wait_seconds: float,
         before_use: Callable[[Connection], Awaitable[None]] | None = None,
+        spare_seconds: float = SPARE_SECONDS,
     ) -> None:
         self._connect = connect
+        self._spare_seconds = spare_seconds
         self._size = size
         self._wait_seconds = wait_seconds
         self._before_use = before_use
         self._places = asyncio.Semaphore(size)
+        # The one that was used last is at the end and is used next; those at the beginning are spare.
         self._idle: list[tuple[Connection, float]] = []
         self._used: set[Connection] = set()
         self._closed = False
@@ -143,7 +149,10 @@ class Pool:
         if self._closed or connection.is_in_transaction():
             connection.terminate()
         else:
-            self._idle.append((connection, time.monotonic()))
+            now = time.monotonic()
+            while self._idle and now - self._idle[0][1] > self._spare_seconds:
+                self._idle.pop(0)[0].terminate()
+            self._idle.append((connection, now))
 
 
 async def fetch(connection: Connection, sql: str, *args: Any) -> Rows:
