@@ -12,7 +12,8 @@ import asyncpg
 from tests.chaos.stage import DATABASE, Stage
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_TASKS = re.compile(r"^holdfast_tasks (\S+)", re.MULTILINE)
+# As /metrics has them.
+_TASKS, _LEASES_LOST = "holdfast_tasks", "holdfast_leases_lost_total"
 # After the end everything is back within so long: a pool keeps connections that nobody needs for a minute.
 BACK_SECONDS = 90.0
 # Connections are kept for the next request, threads for the next call: so much more is no leak.
@@ -29,6 +30,8 @@ class Sample:
     children: int
     connections: int
     resident_bytes: int
+    # While nothing is broken, each one is a takeover of work whose owner lives.
+    leases_lost: int
 
     def above(self, base: "Sample") -> dict[str, int]:
         """What is more than the base line and what is kept to spare."""
@@ -39,13 +42,15 @@ class Sample:
 async def sample(stage: Stage) -> Sample:
     pids = [server.process.pid for server in stage.servers if server.process.alive]
     held = [await asyncio.to_thread(_of_process, pid) for pid in pids]
+    metrics = [await _metrics(stage, address) for address in stage.healthy()]
     return Sample(
         descriptors=sum(one[0] for one in held),
         threads=sum(one[1] for one in held),
-        tasks=sum([await _tasks(stage, address) for address in stage.healthy()]),
+        tasks=sum(_value(text, _TASKS) for text in metrics),
         children=sum(one[2] for one in held),
         connections=await _connections(stage),
         resident_bytes=sum(one[3] for one in held),
+        leases_lost=sum(_value(text, _LEASES_LOST) for text in metrics),
     )
 
 
@@ -67,11 +72,15 @@ def _of_process(pid: int) -> tuple[int, int, int, int]:
     return len(list((here / "fd").iterdir())), len(threads), children, resident
 
 
-async def _tasks(stage: Stage, address: str) -> int:
+async def _metrics(stage: Stage, address: str) -> str:
     headers = {"Authorization": f"Bearer {stage.observer.token}"}
     async with stage.session.get(f"{address}/api/v1/metrics", headers=headers) as answer:
-        found = _TASKS.search(await answer.text())
-    assert found is not None, "a server says how many tasks it has"
+        return await answer.text()
+
+
+def _value(metrics: str, name: str) -> int:
+    found = re.search(rf"^{name} (\S+)", metrics, re.MULTILINE)
+    assert found is not None, f"a server tells {name}"
     return int(float(found[1]))
 
 

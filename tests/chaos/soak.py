@@ -1,5 +1,5 @@
 """The soak: steady load without faults, and what the servers hold is sampled. It must be flat: the second
-half of the samples holds no more than the first, within what is kept to spare."""
+half of the samples holds no more than the first, within what is kept to spare. No lease may be lost."""
 
 import asyncio
 import statistics
@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 from tests.chaos.faults import FAULTS
+from tests.chaos.judge import Violation
 from tests.chaos.leftovers import SPARE, Sample, sample
 from tests.chaos.rounds import Result, Size, play_round
 from tests.chaos.stage import SetUp, staged
@@ -42,6 +43,8 @@ async def soak(set_up: SetUp, seed: str, seconds: float, size: Size) -> int:
     rising = not_flat(samples, MEMORY_BYTES + (PAGES_BYTES if set_up == "sqlite" else 0))
     violations = [violation for result in results for violation in result.violations]
     first, last = samples[int(len(samples) * WARM_UP_SHARE)], samples[-1]
+    if last.leases_lost:
+        violations.append(Violation("I-7", f"{last.leases_lost} leases were lost without a fault"))
     chats = sum(one.chats for one in results)
     print(f"\n{set_up}: {len(results)} rounds, {chats} chats, {seconds / 60:.0f} min")
     for one in fields(Sample):

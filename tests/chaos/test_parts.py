@@ -53,7 +53,9 @@ def test_mixed_notifications_come_three_times_in_the_end() -> None:
     assert received.count(READY) == 3
 
 
-FLAT = Sample(descriptors=50, threads=10, tasks=30, children=0, connections=9, resident_bytes=200 * 2**20)
+FLAT = Sample(
+    descriptors=50, threads=10, tasks=30, children=0, connections=9, resident_bytes=200 * 2**20, leases_lost=0
+)
 
 
 def test_what_is_flat_and_what_grows() -> None:
