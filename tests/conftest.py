@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from tests import postgres as starter
 from tests import redis_server
+from tests.local_model import LocalModel, LocalModelUnavailable, installed_packages
 from tests.postgres import Databases, Postgres
 from tests.postgres_binaries import PostgresUnavailable
 from tests.ready_databases import ReadyDatabases
@@ -88,3 +89,15 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.start()
     yield server.url
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def local_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModel]:
+    """A real model behind llama.cpp, for slow tests: it says about ten words a second."""
+    try:
+        model = LocalModel(installed_packages(), tmp_path_factory.mktemp("llama") / "log")
+        model.start()
+    except LocalModelUnavailable as error:
+        pytest.fail(str(error), pytrace=False)
+    yield model
+    model.stop()

@@ -65,7 +65,7 @@ class Server:
     # --- commands ---
 
     def run(
-        self, *arguments: str, given: str | None = None, **variables: str
+        self, *arguments: str, given: str | None = None, limit_seconds: float = 110, **variables: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [HOLDFAST, *arguments],
@@ -75,7 +75,7 @@ class Server:
             stdin=subprocess.DEVNULL if given is None else None,
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=limit_seconds,
             check=False,
         )
 
