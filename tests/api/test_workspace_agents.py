@@ -52,8 +52,8 @@ async def test_a_file_counts_once_it_is_trusted_and_until_it_changes(server: Ser
         "Reviews changes",
         "Be strict.",
     )
-    # Tools by our names, without those that are not here; a model that is not here is the chat's.
-    assert file["tools"] == ["read_file", "grep", "execute"]
+    # Tools by our names; those of MCP servers may come and go. A model that is not here is the chat's.
+    assert file["tools"] == ["read_file", "grep", "execute", "mcp__x__y"]
     assert file["model"] is None
     assert not file["trusted"]
     wanted = {"content": "say: hi", "agent": "reviewer", "workspace_id": workspace_id}

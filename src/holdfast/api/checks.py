@@ -95,7 +95,7 @@ def check_tools(services: Services, tools: ToolsIn | None, extra: tuple[str, ...
     if tools is None:
         return None
     for name in tools:
-        if name not in services.tools and name not in extra:
+        if not services.tools.names_one(name) and name not in extra:
             raise invalid("tools", services.tools.unknown(name))
     return tools if isinstance(tools, dict) else list(tools)
 

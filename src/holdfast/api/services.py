@@ -35,7 +35,9 @@ from holdfast.store import chats
 from holdfast.store.interface import Store
 from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.agent_names import AgentNames
+from holdfast.tools.agent_trust import AgentTrust
 from holdfast.tools.registry import ToolRegistry as Tools
+from holdfast.tools.trust import Trust
 from holdfast.workspaces.commands.walled_programs import Walled
 from holdfast.workspaces.places.chat_directory import Workspaces
 
@@ -58,6 +60,9 @@ class Services:
     workspaces: Workspaces
     # Who is meant by the name of an agent.
     agent_names: AgentNames
+    # Which content of a workspace its user trusts.
+    trust: Trust
+    agent_trust: AgentTrust
     # Runs programs on what is in workspaces.
     walled: Walled
     files: StoredFiles

@@ -13,10 +13,10 @@ from holdfast.api.problems import Problem, invalid
 from holdfast.api.services import By, InPath, Services, With, needs
 from holdfast.api.workspaces import own_workspace
 from holdfast.core.accounts import NamedAgent
-from holdfast.core.errors import HoldfastError
 from holdfast.core.ids import NamedAgentId
 from holdfast.core.shapes import Border, Record
 from holdfast.store import named_agents
+from holdfast.store.query import joined
 from holdfast.workspaces.places.agent_files import AgentFile
 
 
@@ -69,28 +69,13 @@ async def trust_workspace_agent(
         raise invalid("path", f"{file.hidden_by} has the same name and counts instead")
     if file.digest != data.digest:
         raise Problem("wrong_state", "The file was changed meanwhile. Read it again, then trust it.")
-    now = services.clock.now()
-    new = NamedAgent(
-        id=NamedAgentId(services.ids.uuid7(now)),
-        owner_id=caller.user.id,
-        name=file.name,
-        description=file.description,
-        instructions=file.instructions,
-        model=_model(services, file),
-        effort=None,
-        tools=_tools(services, file),
-        published=False,
-        created_at=now,
-        updated_at=now,
-        workspace_id=found.id,
-        path=file.path,
-        digest=file.digest,
-    )
+    decide = await services.trust.decide(found.id, caller.user.id, [(file.path, file.digest)], "trust")
+    trusted = named_agents.trusted(found.id, caller.user.id, file.name)
     return await write(
         services,
         caller,
         request,
-        named_agents.trust(new),
+        joined(decide, trusted, read=lambda _, agent: agent),
         answer=lambda agent: (200, _shown(services, file, agent)),
     )
 
@@ -104,29 +89,13 @@ def _shown(services: Services, file: AgentFile, agent: NamedAgent | None) -> Wor
         name=file.name,
         description=file.description,
         instructions=file.instructions,
-        model=_model(services, file),
-        tools=_tools(services, file),
+        model=services.agent_trust.model_of(file),
+        tools=services.agent_trust.tools_of(file),
         trusted=counts and same,
         agent_id=None if agent is None or agent.path != file.path else agent.id,
         error=file.error,
         hidden_by=file.hidden_by,
     )
-
-
-def _model(services: Services, file: AgentFile) -> str | None:
-    """Files are written for other programs too: a model that is not there means the one of the chat."""
-    if file.model is None:
-        return None
-    try:
-        services.providers.require(file.model)
-    except HoldfastError:
-        return None
-    return file.model
-
-
-def _tools(services: Services, file: AgentFile) -> tuple[str, ...] | None:
-    """Those that there are. A list of which none is there means no tools, not all."""
-    return None if file.tools is None else tuple(name for name in file.tools if name in services.tools)
 
 
 router = Router("/", route_handlers=[list_workspace_agents, trust_workspace_agent], tags=["workspaces"])

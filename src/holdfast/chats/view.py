@@ -126,6 +126,8 @@ class Call(Record, frozen=True, kw_only=True):
     effect: Effect = "unsafe"
     reach: Reach = "none"
     traits: tuple[Trait, ...] = ()
+    # Where the tool came from and as what it was configured; None: it is built in.
+    source: str | None = None
     on_uncertain: Literal["tell", "ask"] = "tell"
     state: CallState
     waits_for: ActionKind | None = None

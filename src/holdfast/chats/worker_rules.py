@@ -162,6 +162,7 @@ def _new_call(draft: Draft, call: NewCall, message_id: MessageId) -> Call:
         effect=call.effect,
         reach=call.reach,
         traits=call.traits,
+        source=call.source,
         on_uncertain=call.on_uncertain,
         state="finished" if done else "waiting" if call.waits_for else "pending",
         waits_for=None if done else call.waits_for,

@@ -25,6 +25,7 @@ from holdfast.core.errors import BadConfig, BadFlag, InvalidInput
 from holdfast.core.shapes import Record
 from holdfast.providers.configs import ModelConfig, ProviderConfig, check_model, check_provider
 from holdfast.providers.kinds import KINDS
+from holdfast.tools.registry import OUTSIDE
 
 T = TypeVar("T", bound=Record)
 
@@ -188,7 +189,7 @@ def check_tools(config: Config, known: Collection[str]) -> None:
     """What is chosen for a tool must be for one that there is: a typing error would allow what was to be
     denied. Known only once the tools are there. Raises BadConfig."""
     for name in config.tools.named:
-        if name not in known:
+        if name not in known and not name.startswith(OUTSIDE):
             where = f" in {config.file}" if config.file else ""
             raise BadConfig(f"There is no tool {name} ([tools.{name}]{where}); {near(name, known)}")
 

@@ -99,6 +99,7 @@ async def opened(
             surroundings=box.surroundings,
             files=box.files,
             isolation=box.isolation,
+            tool_sources=box.tool_sources,
             crashes=crashes,
         )
         worker = Worker(
@@ -128,6 +129,8 @@ async def opened(
                 tools=box.tools,
                 workspaces=box.workspaces,
                 agent_names=box.agent_names,
+                trust=box.trust,
+                agent_trust=box.agent_trust,
                 walled=box.walled,
                 files=box.files,
                 runs=box.workflows.runs,

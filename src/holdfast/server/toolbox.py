@@ -29,12 +29,14 @@ from holdfast.store import workspaces as workspace_queries
 from holdfast.store.interface import Store
 from holdfast.telemetry.crashes import Crashes
 from holdfast.tools.agent_names import AgentNames
+from holdfast.tools.agent_trust import AgentTrust
 from holdfast.tools.approval import EXECUTE
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import ToolError
 from holdfast.tools.family import AgentFamily, AgentLimits
 from holdfast.tools.isolation import OwnWorktrees
-from holdfast.tools.registry import ToolRegistry
+from holdfast.tools.registry import ToolRegistry, ToolSource
+from holdfast.tools.trust import Trust
 from holdfast.tools.waits import patiently
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.commands.cgroups import Cgroups
@@ -58,6 +60,10 @@ class Toolbox:
     surroundings: WorkspaceSurroundings
     workspaces: Workspaces
     agent_names: AgentNames
+    trust: Trust
+    agent_trust: AgentTrust
+    # Tools that not every chat has.
+    tool_sources: tuple[ToolSource, ...]
     walled: Walled
     worktrees: Worktrees
     isolation: OwnWorktrees
@@ -135,6 +141,15 @@ async def toolbox(
             behind=walled.on_file if walled.stands else None,
         )
         agent_names = AgentNames(store, workspaces)
+        # A feature that reads what a workspace brings along, and runs it, registers its kind here.
+        trust = Trust(store, workspaces, clock)
+        agent_trust = AgentTrust(
+            clock,
+            ids,
+            check_model=providers.require,
+            has_tool=lambda name: tools.names_one(name),  # noqa: PLW0108 - they are made below
+        )
+        trust.register(agent_trust)
         family = AgentFamily(
             store=store,
             bus=bus,
@@ -146,7 +161,7 @@ async def toolbox(
                 queue=config().limits.queue,
             ),
             check_model=lambda name: _check_model(providers, name),
-            has_tool=lambda name: name in tools,
+            has_tool=lambda name: tools.names_one(name),  # noqa: PLW0108 - they are made below
             agents=agent_names,
             isolation=isolation,
         )
@@ -195,6 +210,9 @@ async def toolbox(
             tools=tools,
             workspaces=workspaces,
             agent_names=agent_names,
+            trust=trust,
+            agent_trust=agent_trust,
+            tool_sources=(),
             walled=walled,
             worktrees=worktrees,
             isolation=isolation,

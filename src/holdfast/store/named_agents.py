@@ -67,6 +67,13 @@ UPDATE = (
 )
 TAKEN = "SELECT 1 FROM named_agents WHERE owner_id = $1 AND workspace_id IS NULL AND name = $2 AND id <> $3"
 DELETE = "DELETE FROM named_agents WHERE id = $1 AND owner_id = $2"
+# Of an agent of a workspace: nobody has decided on its file any more.
+UNDECIDE = (
+    "DELETE FROM trust_decisions WHERE kind = 'agent' AND user_id = $2 AND EXISTS "
+    "(SELECT 1 FROM named_agents a WHERE a.id = $1 AND a.owner_id = $2 AND a.workspace_id = trust_decisions.workspace_id "
+    "AND a.path = trust_decisions.path)"
+)
+DISTRUST = "DELETE FROM named_agents WHERE workspace_id = $1 AND owner_id = $2 AND path = $3"
 
 _FIRST = NamedAgentId("00000000-0000-0000-0000-000000000000")
 
@@ -134,7 +141,8 @@ def change(
 
 def delete(agent_id: NamedAgentId, owner_id: UserId) -> Query[None]:
     """Chats that were started as it keep what they took from it. One that is gone is gone."""
-    return query(DELETE, agent_id, owner_id, read=lambda _: None)
+    args = (agent_id, owner_id)
+    return Query(((UNDECIDE, args), (DELETE, args)), lambda _: None)
 
 
 def of_workspace(workspace_id: WorkspaceId, owner_id: UserId) -> Query[tuple[NamedAgent, ...]]:
@@ -151,6 +159,11 @@ def trust(new: NamedAgent) -> Query[NamedAgent]:
     new = clean_deep(new)
     key = (new.workspace_id, new.owner_id, new.name)
     return Query(((TRUST, _written(AGENT, new)), (TRUSTED, key)), lambda results: agent_of(results[1][0]))
+
+
+def distrust(workspace_id: WorkspaceId, owner_id: UserId, path: str) -> Query[None]:
+    """What this file of the workspace says counts no longer."""
+    return query(DISTRUST, workspace_id, owner_id, path, read=lambda _: None)
 
 
 def _taken(name: str) -> WrongState:

@@ -164,7 +164,7 @@ def notice_of(row: Row) -> InboxNotice:
 CALL = columns(
     "chat_id call_id message_id turn position name effect reach traits on_uncertain state waits_for "
     "deadline_seconds deadline_at run lease_number fenced_until outcome truncated "
-    "abandoned started_at finished_at approval output diff revision"
+    "abandoned started_at finished_at approval output diff revision source"
 )
 
 
@@ -196,6 +196,7 @@ def call_row(chat_id: ChatId, call: Call) -> Written:
         encode_text(call.output),
         call.diff,
         call.revision,
+        call.source,
     )
 
 
@@ -231,6 +232,7 @@ def call_of(row: Row) -> Call:
         output=_json(row[23]),
         diff=row[24],
         revision=row[25],
+        source=row[26],
     )
 
 

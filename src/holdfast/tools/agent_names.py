@@ -6,25 +6,17 @@ from typing import Protocol
 
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.errors import HoldfastError, TryAgain
-from holdfast.core.ids import ChatId, UserId, WorkspaceId
+from holdfast.core.ids import UserId, WorkspaceId
 from holdfast.store import named_agents
 from holdfast.store.interface import Store
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.files.file_root import Root
 from holdfast.workspaces.places.agent_files import AgentFile, list_agent_files
-
-_NO_CHAT = ChatId("")
-
-
-@dataclass(frozen=True)
-class _Where:
-    workspace_id: WorkspaceId | None
-    owner_id: UserId
-    chat_id: ChatId = _NO_CHAT
+from holdfast.workspaces.places.chat_directory import WorkspacePlace
 
 
 class WorkspaceRoots(Protocol):
-    async def root_of(self, where: _Where) -> Root: ...
+    async def root_of(self, where: WorkspacePlace) -> Root: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +60,7 @@ class AgentNames:
         if self._places is None:
             return ()
         try:
-            root = await self._places.root_of(_Where(workspace_id, owner_id))
+            root = await self._places.root_of(WorkspacePlace(workspace_id, owner_id))
             return await blocking(lambda: list_agent_files(root))
         except TryAgain:
             raise

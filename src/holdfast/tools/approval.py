@@ -1,6 +1,7 @@
 """Who must agree before a call runs. The policy is per tool (`auto`, `ask`, `allow`, `deny`); `auto` lets run
 what stays inside the workspace or behind the operating system's wall, and asks for the rest."""
 
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Literal, cast
 from urllib.parse import urlsplit
@@ -61,6 +62,14 @@ class ApprovalRules(Record, frozen=True, kw_only=True):
     always: tuple[UserRule, ...] = ()
     # Whether commands run behind the operating system's wall.
     walled: bool = False
+
+    def beneath(self, tools: Iterable[Tool]) -> "ApprovalRules":
+        """With the policies that tools bring along, where none was chosen here. If everything is denied, all
+        stays denied."""
+        brought = {tool.name: tool.policy for tool in tools if tool.policy is not None}
+        if not brought or self.default == "deny":
+            return self
+        return replace(self, per_tool=brought | self.per_tool)
 
     def for_chat(
         self, chosen: Json, said_here: dict[str, bool], always: tuple[UserRule, ...] = ()

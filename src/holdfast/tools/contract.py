@@ -14,6 +14,7 @@ from holdfast.core.calls import ActionKind, Effect, Reach, Scope, Trait
 from holdfast.core.ids import CallId, ChatId, UserId, WorkspaceId
 from holdfast.core.parts import Outcome
 from holdfast.core.shapes import Json, Record
+from holdfast.tools.choice import Policy
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,6 +95,10 @@ class Tool:
     deadline_seconds: float | None = None
     # A person is asked about every single call, unless their own rule covers it.
     always_asks: bool = False
+    # Who must agree unless somebody chose a policy for the tool; None: as for all tools.
+    policy: Policy | None = None
+    # Where it comes from and as what that is configured, kept with each call; None: it is built in.
+    source: str | None = None
 
     @cached_property
     def schema(self) -> dict[str, Json]:

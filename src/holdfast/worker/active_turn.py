@@ -1,6 +1,8 @@
 """A turn that this process works on: the owned chat, the set-up of the turn, and what the process remembers
 of its attempts and calls. Nothing here is true for anybody else; what counts is committed."""
 
+import asyncio
+
 from holdfast.chats.commands import NewStep
 from holdfast.chats.new_agent import NewAgent
 from holdfast.core.accounts import NamedAgent
@@ -22,6 +24,8 @@ from holdfast.store.journals import terms as agent_terms
 from holdfast.store.named_agents import of_chat
 from holdfast.store.query import Query, constant, joined
 from holdfast.store.settings_rules import settings
+from holdfast.tools.contract import Tool
+from holdfast.tools.registry import ToolPlace
 from holdfast.worker.attempt import Attempt
 from holdfast.worker.owned_chat import NotOurs, OwnedChat
 from holdfast.worker.resources import Resources
@@ -72,8 +76,9 @@ class ActiveTurn:
     # --- the set-up ---
 
     def _begin(self, started: StartedAgent) -> None:
-        """As `prepare` would find it."""
-        self._set_up_for = self.chat.view.chat.turn
+        """As `prepare` would find it, unless it has tools to ask for."""
+        if all(source.is_empty() for source in self.resources.tool_sources):
+            self._set_up_for = self.chat.view.chat.turn
         self.chat.know(started.messages)
         self.budgeted = None if started.agent.capped else False
         self.begun = self.episode if started.begun else None
@@ -94,7 +99,7 @@ class ActiveTurn:
         bound = None
         if terms is not None:
             bound = Terms(terms, await chat.read(calls_of_turns(chat.chat_id, 0, number)))
-        self.setup = self._set_up(chosen, agent, bound)
+        self.setup = self._set_up(chosen, agent, bound, await self._more_tools(chosen))
         if self.setup.may_ask:
             await self.hear_decisions()
         if budgets:
@@ -106,12 +111,28 @@ class ActiveTurn:
         verdicts, always = await self.chat.read(decided(self.chat.chat_id))
         self.setup = self.setup.with_decisions(verdicts, always)
 
+    async def _more_tools(self, chosen: Settings) -> tuple[Tool, ...]:
+        place = ToolPlace(
+            chat_id=self.chat.chat_id,
+            owner_id=self.chat.view.chat.owner_id,
+            workspace_id=chosen.workspace_id,
+        )
+        sources = [source for source in self.resources.tool_sources if not source.is_empty()]
+        found = await asyncio.gather(*(source.tools_for(place) for source in sources))
+        return tuple(tool for tools in found for tool in tools)
+
     def _set_up(
-        self, chosen: Settings, agent: NamedAgent | None = None, terms: Terms | None = None
+        self,
+        chosen: Settings,
+        agent: NamedAgent | None = None,
+        terms: Terms | None = None,
+        more: tuple[Tool, ...] = (),
     ) -> TurnSetup:
         row = self.chat.view.chat
         name = _first(row.turn_model, chosen.model, agent.model if agent else None)
-        return set_up(self.resources, chosen, agent, terms, model_name=name, began_at=row.created_at)
+        return set_up(
+            self.resources, chosen, agent, terms, model_name=name, began_at=row.created_at, more=more
+        )
 
     # --- what is so ---
 

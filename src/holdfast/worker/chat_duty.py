@@ -22,7 +22,7 @@ from holdfast.store.sweep import sweep
 from holdfast.telemetry.crashes import Crashes
 from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.family import Isolation
-from holdfast.tools.registry import ToolRegistry
+from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.worker.active_turn import ActiveTurn, StartedAgent
 from holdfast.worker.agent_starts import AgentStarts
 from holdfast.worker.deliveries import tell_parents
@@ -53,6 +53,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         surroundings: Surroundings | None = None,
         files: StoredFiles | None = None,
         isolation: Isolation | None = None,
+        tool_sources: tuple[ToolSource, ...] = (),
         crashes: Crashes | None = None,
     ) -> None:
         super().__init__("chat", crashes)
@@ -67,6 +68,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         self._surroundings = surroundings
         self._files = files
         self._isolation = isolation
+        self._tool_sources = tool_sources
         self._agent_starts: AgentStarts | None = None
         # Whether chats may wait for a place: else nobody comes when one is free.
         self._crowded = True
@@ -179,6 +181,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
             ids=self._ids,
             surroundings=self._surroundings,
             files=self._files,
+            tool_sources=self._tool_sources,
         )
         chat = OwnedChat(self._store, self.lease, view, self._bus.publish, self._metrics)
         turn = ActiveTurn(chat, resources, started)

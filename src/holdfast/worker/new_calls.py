@@ -73,6 +73,7 @@ def _judge(call: ToolCall, tools: ToolRegistry, permitted: Permitted, now: datet
             effect=tool.effect,
             reach=tool.reach,
             traits=tool.traits,
+            source=tool.source,
             waits_for=tool.asks,
             deadline_seconds=tool.deadline_seconds,
         )
@@ -91,6 +92,7 @@ def _permit(call: ToolCall, tool: Tool, effect: Effect, permitted: Permitted, no
         effect=effect,
         reach=tool.reach,
         traits=tool.traits,
+        source=tool.source,
         on_uncertain=permitted.uncertain_tools.get(tool.name, permitted.on_uncertain),
         waits_for="approval" if verdict == "ask" else None,
         approval=Approval(by="rule", rule=rule, user_id=by, at=now) if verdict == "run" else None,

@@ -9,7 +9,7 @@ from holdfast.core.clock import Clock
 from holdfast.core.ids import Ids
 from holdfast.files.stored_files import StoredFiles
 from holdfast.prompt.sources import PromptChat
-from holdfast.tools.registry import ToolRegistry
+from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.worker.models import Models
 from holdfast.worker.settings import WorkerSettings
 
@@ -31,9 +31,11 @@ class Surroundings(Protocol):
 class Resources:
     settings: WorkerSettings
     models: Models
-    # All that there are; a turn has those that were chosen for it.
+    # All that every chat has; a turn has those that were chosen for it.
     tools: ToolRegistry
     clock: Clock
     ids: Ids
     surroundings: Surroundings | None = None
     files: StoredFiles | None = None
+    # What else a chat has, by its owner and workspace.
+    tool_sources: tuple[ToolSource, ...] = ()

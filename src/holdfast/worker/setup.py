@@ -19,6 +19,7 @@ from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import ToolSpec as ToolDefinition
 from holdfast.tools.approval import EXECUTE
 from holdfast.tools.choice import names_of
+from holdfast.tools.contract import Tool
 from holdfast.tools.registry import ToolRegistry
 from holdfast.worker.actions import TurnLimits
 from holdfast.worker.models import Models
@@ -80,11 +81,13 @@ def set_up(
     *,
     model_name: str | None,
     began_at: datetime,
+    more: Sequence[Tool] = (),
 ) -> TurnSetup:
-    """Without what people decided about tools: that is read only if anybody may be asked."""
+    """Without what people decided about tools: that is read only if anybody may be asked. `more` are the
+    tools of sources."""
     settings, model_config = resources.settings, _model_config(resources.models, model_name)
-    tools = _tools(resources.tools, chosen, agent, terms)
-    rules = settings.rules.for_chat(chosen.tools, {}, ())
+    tools = _tools(resources.tools.with_more(more) if more else resources.tools, chosen, agent, terms)
+    rules = settings.rules.beneath(more).for_chat(chosen.tools, {}, ())
     return TurnSetup(
         chosen=chosen,
         agent=agent,
@@ -131,7 +134,8 @@ def _tools(
     if terms is None:
         return tools
     answer = terms.answer
-    return ToolRegistry((*(tools if terms.has_tools else ()), *(() if answer is None else (answer,))))
+    own = () if answer is None else (answer,)
+    return ToolRegistry(own) if not terms.has_tools else tools.with_own(own)
 
 
 def _definitions(tools: ToolRegistry, client_tools: Iterable[ClientTool]) -> tuple[ToolDefinition, ...]:

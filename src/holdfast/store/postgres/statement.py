@@ -110,7 +110,7 @@ FOLLOWING: tuple[str, ...] = (
     ),
     _insert("inbox", "notice_put", (*NOTICE, "taken_version")),
     _update("inbox", "chat_item", "taken_version = r.version", "t.id = r.id::uuid"),
-    _insert("calls", "call_put_2", CALL)
+    _insert("calls", "call_put_3", CALL)
     + f" ON CONFLICT (chat_id, call_id) DO UPDATE SET {_excluded(CALL[2:])}",
     _insert("call_outputs", "output_put", FULL_OUTPUT)
     + " ON CONFLICT (chat_id, call_id, run) DO UPDATE SET text = excluded.text",

@@ -97,10 +97,11 @@ def _read(tree: Tree, parts: Parts) -> AgentFile:
         text = data.decode()
     except UnicodeDecodeError:
         return AgentFile(path=path, digest=digest, name=stem, error="The file is not UTF-8 text.")
-    return _parsed(path, stem, digest, text)
+    return parse_agent(path, digest, text)
 
 
-def _parsed(path: str, stem: str, digest: str, text: str) -> AgentFile:
+def parse_agent(path: str, digest: str, text: str) -> AgentFile:
+    stem = path.rpartition("/")[2].removesuffix(".md")
     head, instructions = parse_head(text), split_head(text)[1].strip()
     name = head.get("name") or stem
     description = one_line(head.get("description", ""), _DESCRIPTION_CHARACTERS)

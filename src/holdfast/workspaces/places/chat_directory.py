@@ -2,6 +2,7 @@
 scratch directory of its own."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from holdfast.core.errors import InvalidInput, NotFound
@@ -17,6 +18,7 @@ from holdfast.workspaces.files.paths import RELATIVE, shown
 from holdfast.workspaces.git.repositories import config_of, repository_of
 from holdfast.workspaces.places.allowed_roots import Roots
 
+NO_CHAT = ChatId("")
 # The workspace, if this user may work in it.
 Find = Callable[[WorkspaceId, UserId], Awaitable[Workspace | None]]
 # What a chat may read outside of its workspace.
@@ -32,6 +34,15 @@ class ChatPlace(Protocol):
     def owner_id(self) -> UserId: ...
     @property
     def workspace_id(self) -> WorkspaceId | None: ...
+
+
+@dataclass(frozen=True)
+class WorkspacePlace:
+    """A workspace, whichever chat works in it."""
+
+    workspace_id: WorkspaceId | None
+    owner_id: UserId
+    chat_id: ChatId = NO_CHAT
 
 
 class Workspaces:

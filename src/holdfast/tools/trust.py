@@ -1,0 +1,133 @@
+"""Which content of a workspace a user trusts. Nothing that a workspace brings along runs or acts before a
+person trusted exactly this content; what was changed since counts for nobody until they look again. A feature
+that reads such content registers a kind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from holdfast.core.clock import Clock
+from holdfast.core.errors import HoldfastError, InvalidInput, TryAgain, WrongState
+from holdfast.core.ids import UserId, WorkspaceId
+from holdfast.core.trust import Decision, TrustDecision, TrustState, state_of
+from holdfast.store import trust
+from holdfast.store.interface import Store
+from holdfast.store.query import Query, joined
+from holdfast.tools.agent_names import WorkspaceRoots
+from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.files.file_root import Root
+from holdfast.workspaces.places.chat_directory import WorkspacePlace
+from holdfast.workspaces.places.trust_items import TrustItem
+
+
+class TrustKind(Protocol):
+    """One kind of content. `name` is what people see and what decisions are kept under."""
+
+    @property
+    def name(self) -> str: ...
+
+    def read(self, root: Root) -> Sequence[TrustItem]:
+        """What there is of it in a workspace, as it is now. Blocks, and runs in a thread."""
+        ...
+
+    def written(self, item: TrustItem, decision: TrustDecision) -> Query[Any] | None:
+        """What else is kept of a decision, in the same transaction."""
+        ...
+
+
+@dataclass(frozen=True)
+class JudgedItem:
+    item: TrustItem
+    state: TrustState
+
+
+class Trust:
+    """`places` None: there are no workspaces, as in a test."""
+
+    def __init__(self, store: Store, places: WorkspaceRoots | None, clock: Clock) -> None:
+        self._store = store
+        self._places = places
+        self._clock = clock
+        self._kinds: dict[str, TrustKind] = {}
+
+    def register(self, kind: TrustKind) -> None:
+        if kind.name in self._kinds:
+            raise ValueError(f"two kinds of trust are named {kind.name}")
+        self._kinds[kind.name] = kind
+
+    async def items(
+        self, workspace_id: WorkspaceId, user_id: UserId, kind: str | None = None
+    ) -> tuple[JudgedItem, ...]:
+        """By kind and path; only of one kind, if that is asked for."""
+        found = await self._read(workspace_id, user_id, kind)
+        if not found:
+            return ()
+        decisions = await self._store.read(trust.of_workspace(workspace_id, user_id))
+        last = {(one.kind, one.path): one for one in decisions}
+        return tuple(JudgedItem(item, _state(item, last.get((item.kind, item.path)))) for item in found)
+
+    async def trusted(self, kind: str, workspace_id: WorkspaceId, user_id: UserId) -> tuple[TrustItem, ...]:
+        """Those that may run or act now: their content is what this user trusted."""
+        judged = await self.items(workspace_id, user_id, kind)
+        return tuple(one.item for one in judged if one.state == "trusted")
+
+    async def decide(
+        self,
+        workspace_id: WorkspaceId,
+        user_id: UserId,
+        wanted: Sequence[tuple[str, str]],
+        decision: Decision,
+    ) -> Query[tuple[JudgedItem, ...]]:
+        """The write of a decision on these (path, hash). InvalidInput: there is no such content, or it cannot
+        be trusted. WrongState: it was changed meanwhile."""
+        found = await self._read(workspace_id, user_id, None)
+        chosen: list[TrustItem] = []
+        for path, content_hash in wanted:
+            here = [item for item in found if item.path == path]
+            same = [item for item in here if item.hash == content_hash]
+            if not here:
+                raise InvalidInput(f"The workspace has nothing to be trusted at {path[:200]}.", field="items")
+            if not same:
+                raise WrongState(f"{path[:200]} was changed meanwhile. Read it again, then decide.")
+            chosen += same
+        if decision == "trust" and (bad := next((item for item in chosen if item.error), None)) is not None:
+            raise InvalidInput(f"{bad.path} cannot be trusted: {bad.error}", field="items")
+        writes = [write for item in chosen for write in self.writes(item, workspace_id, user_id, decision)]
+        state: TrustState = "trusted" if decision == "trust" else "refused"
+        return joined(*writes, read=lambda *_: tuple(JudgedItem(item, state) for item in chosen))
+
+    def writes(
+        self, item: TrustItem, workspace_id: WorkspaceId, user_id: UserId, decision: Decision
+    ) -> list[Query[Any]]:
+        """What a decision on one item writes."""
+        made = TrustDecision(
+            user_id=user_id,
+            workspace_id=workspace_id,
+            kind=item.kind,
+            path=item.path,
+            hash=item.hash,
+            decision=decision,
+            decided_at=self._clock.now(),
+        )
+        more = self._kinds[item.kind].written(item, made)
+        return [trust.decide(made), *(() if more is None else (more,))]
+
+    async def _read(self, workspace_id: WorkspaceId, user_id: UserId, kind: str | None) -> list[TrustItem]:
+        """None where the workspace cannot be looked at."""
+        kinds = [one for one in self._kinds.values() if kind in (None, one.name)]
+        if self._places is None or not kinds:
+            return []
+        try:
+            root = await self._places.root_of(WorkspacePlace(workspace_id, user_id))
+            found = await blocking(lambda: [item for one in kinds for item in one.read(root)])
+        except TryAgain:
+            raise
+        except HoldfastError:
+            return []
+        return sorted(found, key=lambda item: (item.kind, item.path))
+
+
+def _state(item: TrustItem, last: TrustDecision | None) -> TrustState:
+    state = state_of(last, item.hash)
+    # Whatever was decided before: what cannot be read in full is not what anybody trusted.
+    return "changed" if state == "trusted" and item.error is not None else state
