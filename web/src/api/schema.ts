@@ -230,6 +230,16 @@ export interface CreateWorkspace {
   path: string;
 }
 
+export interface DecideTrust {
+  items: unknown[];
+  decision: "trust" | "refuse";
+}
+
+export interface DecidedItem {
+  path: string;
+  hash: string;
+}
+
 export interface Decision {
   decision: "approve" | "deny" | "retry" | "done" | "skip";
   scope?: "once" | "chat" | "always";
@@ -503,6 +513,13 @@ export interface NamedAgent {
 export interface NamedAgentPage {
   items: NamedAgent[];
   next_cursor: string | null;
+}
+
+export interface NamedFile {
+  path: string;
+  hash: string;
+  text: string;
+  truncated: boolean;
 }
 
 export interface Notice {
@@ -928,6 +945,21 @@ export interface TrustAgent {
   digest: string;
 }
 
+export interface TrustShown {
+  kind: string;
+  path: string;
+  hash: string;
+  state: "new" | "trusted" | "changed" | "refused";
+  text: string;
+  files: NamedFile[];
+  error: string | null;
+}
+
+export interface TrustShownPage {
+  items: TrustShown[];
+  next_cursor: string | null;
+}
+
 export interface TurnUsage {
   turn: number;
   usage: Usage;
@@ -1169,6 +1201,8 @@ export interface Routes {
   "GET /workspaces/{workspace_id}/diff": { answer: WorkspaceDiff };
   "GET /workspaces/{workspace_id}/agents": { answer: WorkspaceAgentPage };
   "POST /workspaces/{workspace_id}/agents/trust": { body: TrustAgent; answer: WorkspaceAgent };
+  "GET /workspaces/{workspace_id}/trust": { answer: TrustShownPage };
+  "POST /workspaces/{workspace_id}/trust": { body: DecideTrust; answer: TrustShownPage };
   "GET /skills": { query: { workspace_id?: string | null; limit?: number; cursor?: string | null }; answer: SkillPage };
   "POST /files": { answer: FileShown };
   "GET /files/{file_id}": { answer: undefined };
