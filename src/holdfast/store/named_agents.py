@@ -70,8 +70,8 @@ DELETE = "DELETE FROM named_agents WHERE id = $1 AND owner_id = $2"
 # Of an agent of a workspace: nobody has decided on its file any more.
 UNDECIDE = (
     "DELETE FROM trust_decisions WHERE kind = 'agent' AND user_id = $2 AND EXISTS "
-    "(SELECT 1 FROM named_agents a WHERE a.id = $1 AND a.owner_id = $2 AND a.workspace_id = trust_decisions.workspace_id "
-    "AND a.path = trust_decisions.path)"
+    "(SELECT 1 FROM named_agents a WHERE a.id = $1 AND a.owner_id = $2 "
+    "AND a.workspace_id = trust_decisions.workspace_id AND a.path = trust_decisions.path)"
 )
 DISTRUST = "DELETE FROM named_agents WHERE workspace_id = $1 AND owner_id = $2 AND path = $3"
 
