@@ -61,6 +61,7 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /chats/{chat_id}/export": READ,
     "GET /chats/{chat_id}/file": READ,
     "GET /models": OWN_LIST,
+    "GET /modes": OWN_LIST,
     "GET /tools": OWN_LIST,
     "GET /workspaces": OWN_LIST,
     "POST /workspaces": MAKE,

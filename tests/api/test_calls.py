@@ -81,8 +81,8 @@ async def test_a_denied_call_says_why(admin: Client) -> None:
 async def test_a_plan_may_be_decided_like_an_approval(admin: Client) -> None:
     """It is answered with a result; who approves or denies it means just that."""
     for decision, told in (
-        ({"decision": "approve"}, {"accepted": True}),
-        ({"decision": "deny", "note": "smaller"}, {"accepted": False, "remarks": "smaller"}),
+        ({"decision": "approve"}, {"approved": True}),
+        ({"decision": "deny", "note": "smaller"}, {"approved": False, "note": "smaller"}),
     ):
         chat = await admin.start_chat('call: propose_plan {"plan": "Do it."}\nsay: thank you')
         (call,) = await asked(admin, chat["id"])

@@ -41,8 +41,11 @@ from holdfast.chats.commands import (
     ReleaseQueued,
     RequestCompaction,
     RequireAction,
+    Restore,
     RetryTurn,
+    Rewind,
     Send,
+    SetMode,
     StartCalls,
     Stop,
     SubmitResults,
@@ -321,8 +324,10 @@ def _fitting(name: str, before: View | None) -> Iterator[Asked]:
             for open_call in open_calls:
                 for verdict in VERDICTS.get(open_call.waits_for or "", ()):
                     yield Asked(Decide(call_id=open_call.call_id, verdict=verdict, user_id=OWNER))
-        case "edit":
+        case "edit" | "rewind":
             yield Asked(GENERIC[name], EDITABLE)
+        case "restore":
+            yield Asked(GENERIC[name], Facts(removed_there=(message(1, text("hello"), removed=True),)))
         case "archive" | "unarchive":
             if before is None or before.chat.parent_id is None:
                 yield Asked(GENERIC[name])
@@ -402,6 +407,9 @@ GENERIC: dict[str, Command] = {
         Compact(),
         RetryTurn(),
         Edit(message_id=A_MESSAGE, parts=text("better"), created_by=OWNER),
+        Rewind(message_id=A_MESSAGE),
+        Restore(rewound_at=6),
+        SetMode(mode="plan"),
         Archive(),
         Unarchive(),
         Reconcile(),

@@ -149,6 +149,9 @@ def _other(name: str, key: str) -> object:
         "lease_seconds": 20,
         "memory_mib": 64,
         "network": "none",
+        "writes": "review",
+        "max_mib": 64,
+        "quota_mib": 64,
         "summaries": False,
     }
     return special.get(key, 7)

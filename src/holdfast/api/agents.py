@@ -7,12 +7,22 @@ from litestar.params import JSONBody
 from msgspec import UNSET, Meta, UnsetType
 
 from holdfast.api.bodies import JsonRequest
-from holdfast.api.checks import Effort, Instructions, ModelName, ToolName, check_model, check_tools
+from holdfast.api.checks import (
+    Effort,
+    Instructions,
+    ModelName,
+    ModeName,
+    ToolName,
+    check_mode,
+    check_model,
+    check_tools,
+)
 from holdfast.api.commands import remove, write
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, Services, With, needs
 from holdfast.core.accounts import NamedAgent
+from holdfast.core.chats import Writes
 from holdfast.core.ids import NamedAgentId, is_uuid7
 from holdfast.core.shapes import Border
 from holdfast.store import named_agents
@@ -31,6 +41,8 @@ class CreateAgent(Border, frozen=True, kw_only=True):
     effort: Effort | None = None
     tools: AgentTools | None = None
     published: bool = False
+    mode: ModeName | None = None
+    writes: Writes | None = None
 
 
 class ChangeAgent(Border, frozen=True, kw_only=True):
@@ -41,6 +53,8 @@ class ChangeAgent(Border, frozen=True, kw_only=True):
     effort: Effort | UnsetType | None = UNSET
     tools: AgentTools | UnsetType | None = UNSET
     published: bool | UnsetType = UNSET
+    mode: ModeName | UnsetType | None = UNSET
+    writes: Writes | UnsetType | None = UNSET
 
 
 @get("/agents", guards=[needs("chats:read")])
@@ -63,6 +77,7 @@ async def create_agent(
     """Instructions, a model and tools under a name, for chats to be started as it."""
     check_model(services, data.model, data.effort)
     check_tools(services, data.tools)
+    check_mode(services, data.mode)
     now = services.clock.now()
     new = NamedAgent(
         id=NamedAgentId(services.ids.uuid7(now)),
@@ -74,6 +89,8 @@ async def create_agent(
         effort=data.effort,
         tools=data.tools,
         published=data.published,
+        mode=data.mode,
+        writes=data.writes,
         created_at=now,
         updated_at=now,
     )
@@ -97,6 +114,7 @@ async def change_agent(
         name: value for name in data.__struct_fields__ if (value := getattr(data, name)) is not UNSET
     }
     check_tools(services, changes.get("tools"))
+    check_mode(services, changes.get("mode"))
 
     def judge(after: NamedAgent) -> NamedAgent:
         """As it is together with what stayed, in the same transaction."""

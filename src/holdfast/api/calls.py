@@ -165,13 +165,13 @@ async def _asking(services: Services, caller: By, chat_id: str, call_ids: Sequen
 def _meant(call: Call, decide: Decide) -> Decide | SubmitResults | Notify:
     match call.waits_for, decide.verdict:
         case "plan", "approve":
-            accepted: Json = {"accepted": True}
+            answer: Json = {"approved": True, **({"note": decide.note} if decide.note else {})}
         case "plan", "deny":
-            accepted = {"accepted": False, "remarks": decide.note or ""}
+            answer = {"approved": False, "note": decide.note or ""}
         case _:
             # The model may have been told already that nobody knows: then it is told this too.
             return said_later(call, decide) or decide
-    return SubmitResults(results=(CallResult(call_id=call.call_id, output=accepted),))
+    return SubmitResults(results=(CallResult(call_id=call.call_id, output=answer),))
 
 
 async def _answer(

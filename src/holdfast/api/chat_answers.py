@@ -45,6 +45,8 @@ def created(applied: Applied, settings: Settings, agent: NamedAgent | None) -> C
         updated_at=state.updated_at,
         origin=state.origin,
         max_steps=settings.max_steps,
+        mode=state.mode,
+        writes=state.writes,
     )
 
 
@@ -76,6 +78,8 @@ def moved(chat: Chat, applied: Applied) -> Chat:
         retry=state.retry,
         action=Action(calls=asked) if asked else None,
         updated_at=state.updated_at,
+        mode=state.mode,
+        writes=state.writes,
     )
 
 

@@ -18,15 +18,18 @@ from holdfast.api.checks import (
     Labels,
     MaxSteps,
     ModelName,
+    ModeName,
     Title,
     ToolsIn,
     budget_in,
     budget_of,
     check_client_tools,
+    check_mode,
     check_model,
     check_tools,
     find_agent,
     find_workspace,
+    writes_of,
 )
 from holdfast.api.commands import answered, command, once_of
 from holdfast.api.message_files import said
@@ -42,10 +45,11 @@ from holdfast.chats.commands import (
     Interrupt,
     Reconcile,
     RetryTurn,
+    SetMode,
     Unarchive,
 )
 from holdfast.chats.start import TITLE_LENGTH, ForkStart, Start, begin
-from holdfast.core.chats import Chat, Found, ListedChat, Settings, Status
+from holdfast.core.chats import BUILD, Chat, Found, ListedChat, Settings, Status, Writes
 from holdfast.core.ids import ChatId, MessageId, RunId, is_uuid7
 from holdfast.core.shapes import Border
 from holdfast.core.text import one_line
@@ -68,6 +72,8 @@ class CreateChat(Border, frozen=True, kw_only=True):
     budget: BudgetIn | None = None
     tools: ToolsIn | None = None
     max_steps: MaxSteps | None = None
+    mode: ModeName | None = None
+    writes: Writes | None = None
 
 
 class ChangeChat(Border, frozen=True, kw_only=True):
@@ -80,6 +86,8 @@ class ChangeChat(Border, frozen=True, kw_only=True):
     budget: BudgetIn | UnsetType | None = UNSET
     tools: ToolsIn | UnsetType | None = UNSET
     max_steps: MaxSteps | UnsetType | None = UNSET
+    mode: ModeName | UnsetType = UNSET
+    writes: Writes | UnsetType = UNSET
 
 
 class ForkChat(Border, frozen=True, kw_only=True):
@@ -95,6 +103,7 @@ async def create_chat(
     workspace_id = await find_workspace(services, caller, data.workspace_id)
     agent = await find_agent(services, caller, data.agent, workspace_id)
     check_model(services, data.model, data.effort, otherwise=None if agent is None else agent.model)
+    check_mode(services, data.mode)
     client_tools = check_client_tools(services, data.client_tools)
     budget = budget_of(data.budget, services)
     tools = check_tools(services, data.tools, tuple(tool.name for tool in client_tools))
@@ -116,6 +125,8 @@ async def create_chat(
             instructions=data.instructions,
             labels=data.labels,
             max_steps=data.max_steps,
+            mode=data.mode or (None if agent is None else agent.mode) or BUILD,
+            writes=writes_of(services, data.writes, agent),
         )
     )
     return await command(
@@ -197,19 +208,30 @@ async def change_chat(
     new = _choices(services, data, chat)
     if data.tools is not UNSET:
         new["tools"] = check_tools(services, data.tools, await _client_tools(services, chat.id))
-    if data.archived is not UNSET and data.archived != chat.archived:
-        move = Archive() if data.archived else Unarchive()
+    if moves := _moves(services, data, chat):
         if not new:
             return await command(
-                services, caller, request, chat.id, move, answer=lambda applied: (200, moved(chat, applied))
+                services, caller, request, chat.id, *moves, answer=lambda applied: (200, moved(chat, applied))
             )
         # Without the request's key, which goes with the choices: doing this twice is doing it once.
-        match await services.store.transition(chat.id, move):
+        match await services.store.transition(chat.id, *moves):
             case Refusal() as refusal:
                 raise refused(refusal)
             case _:
                 chat = await own_chat(services, caller, chat_id)
     return await _choose(request, services, caller, chat, new)
+
+
+def _moves(services: Services, data: ChangeChat, chat: Chat) -> tuple[Command, ...]:
+    """What of a change is execution state."""
+    moves: list[Command] = []
+    if data.mode is not UNSET or data.writes is not UNSET:
+        mode = None if data.mode is UNSET else data.mode
+        check_mode(services, mode)
+        moves.append(SetMode(mode=mode, writes=None if data.writes is UNSET else data.writes))
+    if data.archived is not UNSET and data.archived != chat.archived:
+        moves.append(Archive() if data.archived else Unarchive())
+    return tuple(moves)
 
 
 async def _choose(
@@ -283,6 +305,8 @@ async def fork_chat(
             up_to=None if data.message_id is None else MessageId(data.message_id),
             name=data.title,
             budget=budget_of(None, services),
+            mode=chat.mode,
+            writes=chat.writes,
         )
     )
     fork_id = ChatId(services.ids.uuid7(services.clock.now()))

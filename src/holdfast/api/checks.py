@@ -10,13 +10,14 @@ from holdfast.api.bodies import checked_json
 from holdfast.api.problems import invalid
 from holdfast.api.services import Services
 from holdfast.core.accounts import NamedAgent
-from holdfast.core.chats import ClientTool
+from holdfast.core.chats import ClientTool, Writes
 from holdfast.core.errors import HoldfastError
 from holdfast.core.ids import WorkspaceId, is_uuid7
 from holdfast.core.shapes import Border, Json
 from holdfast.core.usage import Budget
 from holdfast.store import workspaces
 from holdfast.tools.approval import Policy
+from holdfast.tools.modes import BUILT_IN
 
 Title = Annotated[str, Meta(max_length=200)]
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -25,6 +26,7 @@ ModelName = Annotated[str, Meta(min_length=1, max_length=64)]
 Effort = Annotated[str, Meta(min_length=1, max_length=20)]
 MaxSteps = Annotated[int, Meta(ge=1, le=100_000)]
 Instructions = Annotated[str, Meta(max_length=200_000)]
+ModeName = Annotated[str, Meta(min_length=1, max_length=64)]
 ToolName = Annotated[str, Meta(min_length=1, max_length=128)]
 # Only these tools; or who must agree before each of them runs.
 ToolsIn = Annotated[tuple[ToolName, ...], Meta(max_length=500)] | dict[str, Policy]
@@ -63,6 +65,17 @@ def check_model(
         raise invalid("model", error.text) from None
     if effort is not None and config.efforts and effort not in config.efforts:
         raise invalid("effort", f"the model {config.name} knows {', '.join(config.efforts)}")
+
+
+def writes_of(services: Services, writes: Writes | None, agent: NamedAgent | None) -> Writes:
+    """What was asked for, else what the named agent says, else the default of the configuration."""
+    return writes or (None if agent is None else agent.writes) or services.config().changes.writes
+
+
+def check_mode(services: Services, mode: str | None) -> None:
+    known = (*BUILT_IN, *services.config().modes)
+    if mode is not None and mode not in known:
+        raise invalid("mode", f"there is no mode {mode[:64]!r}; there are {', '.join(known)}")
 
 
 async def find_agent(

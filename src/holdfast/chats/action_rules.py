@@ -1,14 +1,17 @@
 """Rules for calls that wait for somebody: answers, verdicts, deadlines. Each call is answered once; when
 nobody is waited for any more the chat runs on."""
 
+from typing import cast
+
 from msgspec.structs import replace
 
 from holdfast.chats import synthetic
 from holdfast.chats.change import Refusal
-from holdfast.chats.commands import Decide, ExpireCalls, SubmitResults
+from holdfast.chats.commands import Decide, ExpireCalls, SetMode, SubmitResults
 from holdfast.chats.draft import Draft
 from holdfast.chats.view import Call
 from holdfast.core.calls import Approval
+from holdfast.core.chats import BUILD
 from holdfast.core.ids import CallId
 from holdfast.core.parts import Outcome
 from holdfast.core.shapes import Json
@@ -26,8 +29,18 @@ def submit_results(draft: Draft, command: SubmitResults) -> Refusal | None:
                 field="results",
             )
         _finish(draft, call, "failed" if result.is_error else "succeeded", result.output)
+        if call.waits_for == "plan" and not result.is_error and _is_approved(result.output):
+            draft.put(mode=BUILD)
     _go_on(draft)
     return None
+
+
+def _is_approved(output: Json) -> bool:
+    return isinstance(output, dict) and cast(dict[str, Json], output).get("approved") is True
+
+
+def set_mode(draft: Draft, command: SetMode) -> None:
+    draft.put(mode=command.mode or draft.chat.mode, writes=command.writes or draft.chat.writes)
 
 
 def decide(draft: Draft, command: Decide) -> Refusal | None:

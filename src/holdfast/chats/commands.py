@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from holdfast.chats.view import CompactionRequest
 from holdfast.core.calls import ActionKind, Approval, Effect, Reach, Scope, Trait, Verdict
-from holdfast.core.chats import Settings, Status
+from holdfast.core.chats import BUILD, Settings, Status, Writes
 from holdfast.core.failures import Failure
 from holdfast.core.ids import CallId, ChatId, MessageId, QueueItemId, StepId, UserId, WorkerId
 from holdfast.core.messages import Busy, Message, Role, Visibility
@@ -53,6 +53,8 @@ class Create(_Command, frozen=True, kw_only=True):
     origin: Origin = PERSON
     # Of a sub-agent: the top of the family it joins.
     root_id: ChatId | None = None
+    mode: str = BUILD
+    writes: Writes = "direct"
 
 
 class Fork(_Command, frozen=True, kw_only=True):
@@ -63,6 +65,8 @@ class Fork(_Command, frozen=True, kw_only=True):
     source_id: ChatId
     settings: Settings
     up_to: MessageId | None = None
+    mode: str = BUILD
+    writes: Writes = "direct"
 
 
 class Import(_Command, frozen=True, kw_only=True):
@@ -177,6 +181,30 @@ class Edit(_Command, frozen=True, kw_only=True):
     model: str | None = None
     effort: str | None = None
     created_by: UserId
+
+
+class Rewind(_Command, frozen=True, kw_only=True):
+    """Back to before a user message: history from there on is removed, and the chat rests."""
+
+    kind = "rewind"
+    message_id: MessageId
+
+
+class Restore(_Command, frozen=True, kw_only=True):
+    """Takes a rewind back: what it removed is in history again, as new messages."""
+
+    kind = "restore"
+    # The version that the rewind gave the chat.
+    rewound_at: int
+
+
+class SetMode(_Command, frozen=True, kw_only=True):
+    """What the agent may do from now on, and where its writes go; None: as before. It counts for every call
+    that has not begun."""
+
+    kind = "set_mode"
+    mode: str | None = None
+    writes: Writes | None = None
 
 
 class Archive(_Command, frozen=True, kw_only=True):
@@ -386,6 +414,9 @@ PeopleCommand = (
     | Compact
     | RetryTurn
     | Edit
+    | Rewind
+    | Restore
+    | SetMode
     | Archive
     | Unarchive
     | Reconcile

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from holdfast.chats import action_rules, family_rules, message_rules, queue_rules, worker_rules
+from holdfast.chats import action_rules, family_rules, message_rules, queue_rules, rewind_rules, worker_rules
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import Command, Fence, Import, ItemCommand, name_of
 from holdfast.chats.draft import Draft
@@ -37,6 +37,9 @@ RULES: dict[str, Callable[[Draft, Any], Refusal | None]] = {
     "compact": message_rules.compact,
     "retry": message_rules.retry,
     "edit": message_rules.edit,
+    "rewind": rewind_rules.rewind,
+    "restore": rewind_rules.restore,
+    "set_mode": action_rules.set_mode,
     "archive": family_rules.archive,
     "unarchive": family_rules.unarchive,
     "reconcile": family_rules.reconcile,

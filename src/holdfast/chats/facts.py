@@ -28,6 +28,8 @@ from holdfast.chats.commands import (
     Release,
     RequestCompaction,
     RequireAction,
+    Restore,
+    Rewind,
     StartCalls,
     SubmitResults,
     Unarchive,
@@ -57,6 +59,7 @@ class Needs(Record, frozen=True, kw_only=True):
     family: bool = False
     subtree: bool = False
     fork: ForkPoint | None = None
+    rewound_at: int | None = None
 
 
 class Target(Record, frozen=True, kw_only=True):
@@ -71,8 +74,8 @@ class Facts(Record, frozen=True, kw_only=True):
     sent: dict[QueueItemId, MessageId] = field(default_factory=dict[QueueItemId, MessageId])
     # Which of the named calls have their result in history.
     answered: frozenset[CallId] = frozenset()
-    # The message to edit, and the sub-agents (at any depth) that were started from there on and are busy or
-    # have a queue.
+    # The message to edit or to rewind to, and the sub-agents (at any depth) that were started from there on
+    # and are busy or have a queue.
     target: Target | None = None
     started_there: tuple[View, ...] = ()
     # Whether a notice with this key was stored before, and whether a turn must not be started for it: a
@@ -88,6 +91,8 @@ class Facts(Record, frozen=True, kw_only=True):
     subtree: tuple[ChatId, ...] = ()
     # The history to fork, not removed, ascending; None: there is no such chat or message.
     history: tuple[Message, ...] | None = None
+    # What a rewind removed, ascending.
+    removed_there: tuple[Message, ...] = ()
 
 
 NO_FACTS = Facts()
@@ -105,17 +110,20 @@ def needs(commands: Sequence[Command], view: View | None) -> Needs:
     notice_key: str | None = None
     family = subtree = False
     fork: ForkPoint | None = None
+    rewound_at: int | None = None
     for command in commands:
         match command:
             case ItemCommand(item_id=item_id):
                 items += [] if item_id in queued else [item_id]
             case SubmitResults(results=results):
-                named = [CallId(clean(result.call_id)) for result in results]
-                calls += [call_id for call_id in named if call_id not in open_calls]
+                answered = [CallId(clean(result.call_id)) for result in results]
+                calls += [call_id for call_id in answered if call_id not in open_calls]
             case Decide(call_id=call_id):
                 calls += [] if clean(call_id) in open_calls else [CallId(clean(call_id))]
-            case Edit(message_id=message_id):
+            case Edit(message_id=message_id) | Rewind(message_id=message_id):
                 edited = message_id
+            case Restore(rewound_at=version):
+                rewound_at = version
             case Notify(key=key, delivery=delivery):
                 if notice_key not in (None, clean(key)):
                     raise Bug("two notices cannot be decided together")
@@ -131,7 +139,8 @@ def needs(commands: Sequence[Command], view: View | None) -> Needs:
                 fork = ForkPoint(source_id=source_id, up_to=up_to)
             case _:
                 pass
-    if not (items or calls or deliveries or edited or notice_key is not None or family or subtree or fork):
+    named = items or calls or deliveries or edited or family or subtree or fork
+    if not named and notice_key is None and rewound_at is None:
         return NOTHING
     return Needs(
         items=tuple(items),
@@ -142,6 +151,7 @@ def needs(commands: Sequence[Command], view: View | None) -> Needs:
         family=family,
         subtree=subtree,
         fork=fork,
+        rewound_at=rewound_at,
     )
 
 

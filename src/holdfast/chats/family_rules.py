@@ -12,6 +12,7 @@ from holdfast.chats.draft import Draft
 from holdfast.chats.states import flaw, state_of
 from holdfast.chats.table import TABLE
 from holdfast.chats.view import Execution, InboxNotice
+from holdfast.core.chats import BUILD
 from holdfast.core.failures import Failure
 from holdfast.core.ids import MessageId, NoticeId
 from holdfast.core.messages import Message
@@ -28,6 +29,8 @@ def create(draft: Draft, command: Create) -> Refusal | None:
         origin=command.origin,
         root_id=command.root_id or draft.chat_id,
         status="idle",
+        mode=command.mode,
+        writes=command.writes,
         created_at=draft.now,
         updated_at=draft.now,
         active_at=draft.now,
@@ -62,6 +65,8 @@ def _found_with(
         origin=origin,
         root_id=draft.chat_id,
         status="idle",
+        mode=BUILD if isinstance(command, Import) else command.mode,
+        writes="direct" if isinstance(command, Import) else command.writes,
         turn=max((message.turn for message in history), default=0),
         created_at=draft.now,
         updated_at=draft.now,
@@ -69,13 +74,13 @@ def _found_with(
     )
     draft.found(chat, command.settings)
     for message, missing in synthetic.heal(history, unanswered):
-        _copy(draft, message)
+        copy_in(draft, message)
         # What was removed is shown to no model: it may stay as it is.
         if missing and not message.removed:
-            _copy(draft, message, missing)
+            copy_in(draft, message, missing)
 
 
-def _copy(draft: Draft, message: Message, results: Parts | None = None) -> None:
+def copy_in(draft: Draft, message: Message, results: Parts | None = None) -> None:
     """The message under a new id, or the results that its calls lack, at its place."""
     copied = replace(
         message,

@@ -101,15 +101,8 @@ def retry(draft: Draft, _: RetryTurn) -> None:
 
 
 def edit(draft: Draft, command: Edit) -> Refusal | None:
-    target = draft.facts.target
-    if target is None:
-        return Refusal(code="not_found", text="There is no such message in this chat.")
-    if target.role != "user" or target.hidden:
-        return Refusal(
-            code="invalid_input", text="Only a message of a user can be edited.", field="message_id"
-        )
-    if target.removed:
-        return Refusal(code="wrong_state", text="This message was removed by an earlier edit.")
+    if (refusal := not_a_target(draft, "Only a message of a user can be edited.")) is not None:
+        return refusal
     if not command.parts:
         return _EMPTY
     busy = draft.chat.status not in ("idle", "error")
@@ -119,9 +112,26 @@ def edit(draft: Draft, command: Edit) -> Refusal | None:
     if busy:
         draft.end_turn("interrupted")
     draft.answer = draft.enter(command.parts, command.created_by, command.model, command.effort)
+    stop_children(draft)
+    return None
+
+
+def not_a_target(draft: Draft, only_users: str) -> Refusal | None:
+    """Why history cannot be cut at the message that was named."""
+    target = draft.facts.target
+    if target is None:
+        return Refusal(code="not_found", text="There is no such message in this chat.")
+    if target.role != "user" or target.hidden:
+        return Refusal(code="invalid_input", text=only_users, field="message_id")
+    if target.removed:
+        return Refusal(code="wrong_state", text="This message was removed before, by an edit or a rewind.")
+    return None
+
+
+def stop_children(draft: Draft) -> None:
+    """Those that were started in the history that is removed."""
     for child in draft.facts.started_there:
         below = Draft(child.chat.id, child, draft.facts, draft.now, draft.ids)
         stop(below, Stop())
         if not (stopped := below.finish()).is_empty:
             draft.others += (stopped,)
-    return None

@@ -6,7 +6,7 @@ from typing import overload
 from msgspec.structs import replace
 
 from holdfast.chats.commands import Create, Fork, Import
-from holdfast.core.chats import ClientTool, Settings, TitleSource
+from holdfast.core.chats import BUILD, ClientTool, Settings, TitleSource, Writes
 from holdfast.core.ids import ChatId, MessageId, NamedAgentId, UserId, WorkspaceId
 from holdfast.core.messages import Message
 from holdfast.core.origins import PERSON, Origin, is_agent
@@ -44,6 +44,8 @@ class Start(Record, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     # Model calls of one turn at most; None: as many as the server allows.
     max_steps: int | None = None
+    mode: str = BUILD
+    writes: Writes = "direct"
 
 
 class ForkStart(Record, frozen=True, kw_only=True):
@@ -55,6 +57,8 @@ class ForkStart(Record, frozen=True, kw_only=True):
     up_to: MessageId | None = None
     name: str | None = None
     budget: Budget | None = None
+    mode: str = BUILD
+    writes: Writes = "direct"
 
 
 class ImportStart(Record, frozen=True, kw_only=True):
@@ -86,6 +90,8 @@ def begin(start: Start | ForkStart | ImportStart) -> Create | Fork | Import:
                 parts=start.parts,
                 origin=start.origin,
                 root_id=start.root_id,
+                mode=start.mode,
+                writes=start.writes,
             )
         case ForkStart():
             return Fork(
@@ -93,6 +99,8 @@ def begin(start: Start | ForkStart | ImportStart) -> Create | Fork | Import:
                 settings=_copied_settings(start),
                 source_id=start.source_id,
                 up_to=start.up_to,
+                mode=start.mode,
+                writes=start.writes,
             )
         case ImportStart():
             return Import(

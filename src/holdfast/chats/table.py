@@ -132,6 +132,9 @@ TABLE: Mapping[str, Row] = {
     },
     "retry": {S.ERROR: _to(S.RUNNING), S.ERROR_QUEUE: _to(S.RUNNING_QUEUE)},
     "edit": {state: _to(S.RUNNING) for state in _UNARCHIVED},
+    "rewind": {state: _to(S.IDLE) for state in (S.IDLE, S.IDLE_HELD, S.ERROR, S.ERROR_QUEUE)},
+    "restore": _same((S.IDLE, S.IDLE_HELD)),
+    "set_mode": _same(state for state in VALID if state is not S.NONE),
     "archive": {
         S.IDLE: _to(S.ARCHIVED_IDLE),
         S.ERROR: _to(S.ARCHIVED_ERROR),

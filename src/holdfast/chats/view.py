@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from holdfast.core.calls import ActionKind, Approval, Effect, Reach, Trait
-from holdfast.core.chats import Status
+from holdfast.core.chats import BUILD, Status, Writes
 from holdfast.core.failures import Failure, Retry
 from holdfast.core.ids import CallId, ChatId, MessageId, NoticeId, QueueItemId, RunId, UserId, WorkerId
 from holdfast.core.messages import Busy
@@ -55,6 +55,9 @@ class Execution(Record, frozen=True, kw_only=True):
     turn_effort: str | None = None
     turn_steps: int = 0
     compaction: CompactionRequest | None = None
+    # What the agent may do, and whether its writes wait for a person's review.
+    mode: str = BUILD
+    writes: Writes = "direct"
     last_error: Failure | None = None
     retry: Retry | None = None
     last_message_id: MessageId | None = None

@@ -15,6 +15,7 @@ from holdfast.config.sections import (
     SECTIONS,
     BusSection,
     Config,
+    ModeChoice,
     ModelsSection,
     ServerSection,
     ToolChoice,
@@ -25,11 +26,13 @@ from holdfast.core.errors import BadConfig, BadFlag, InvalidInput
 from holdfast.core.shapes import Record
 from holdfast.providers.configs import ModelConfig, ProviderConfig, check_model, check_provider
 from holdfast.providers.kinds import KINDS
+from holdfast.tools.modes import BUILT_IN
 from holdfast.tools.registry import OUTSIDE
 
 T = TypeVar("T", bound=Record)
 
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+_MODE = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _TOOL = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 COMMAND_LINE = "the command line"
@@ -83,6 +86,7 @@ def load(flags: Flags, environ: Mapping[str, str]) -> Config:
     return Config(
         **sections,
         default_model=chosen.default,
+        modes=_modes(found, environ, path),
         providers=tuple(_providers(found, environ, path)),
         models=tuple(_models(found, environ, path)),
         only_in_environment=frozenset(_only_in_environment(found)),
@@ -188,10 +192,14 @@ def _check_bus(bus: BusSection, found: ConfigValues) -> None:
 def check_tools(config: Config, known: Collection[str]) -> None:
     """What is chosen for a tool must be for one that there is: a typing error would allow what was to be
     denied. Known only once the tools are there. Raises BadConfig."""
+    where = f" in {config.file}" if config.file else ""
     for name in config.tools.named:
         if name not in known and not name.startswith(OUTSIDE):
-            where = f" in {config.file}" if config.file else ""
             raise BadConfig(f"There is no tool {name} ([tools.{name}]{where}); {near(name, known)}")
+    for mode, chosen in config.modes.items():
+        for name in chosen.tools:
+            if name not in known and not name.startswith(OUTSIDE):
+                raise BadConfig(f"There is no tool {name} ([modes.{mode}]{where}); {near(name, known)}")
 
 
 def _tools(found: ConfigValues, environ: Mapping[str, str], path: Path | None) -> dict[str, ToolChoice]:
@@ -201,6 +209,15 @@ def _tools(found: ConfigValues, environ: Mapping[str, str], path: Path | None) -
             where = _sources(given, path)
             raise BadConfig(f"No tool can have a name like {name!r} ([tools.{name}] in {where}).")
     return {name: _made(ToolChoice, given, environ) for name, given in tables.items()}
+
+
+def _modes(found: ConfigValues, environ: Mapping[str, str], path: Path | None) -> dict[str, ModeChoice]:
+    tables = _tables("modes", found)
+    for name, given in tables.items():
+        if _MODE.fullmatch(name) is None or name in BUILT_IN:
+            why = "is built in" if name in BUILT_IN else "is no name: small letters, digits, _ and -"
+            raise BadConfig(f"{name!r} {why} ([modes.{name}] in {_sources(given, path)}).")
+    return {name: _made(ModeChoice, given, environ) for name, given in tables.items()}
 
 
 def _providers(

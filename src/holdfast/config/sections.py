@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from holdfast.core.chats import Writes
 from holdfast.core.secret import Secret
 from holdfast.core.shapes import Record
 from holdfast.providers.configs import ModelConfig, ProviderConfig
@@ -244,6 +245,37 @@ class WorkflowsSection(Record, frozen=True, kw_only=True):
     ] = 0.0
 
 
+class ChangesSection(Record, frozen=True, kw_only=True):
+    writes: Annotated[
+        Writes,
+        Meta(
+            description="Where agents write by default. `direct`: into the workspace. `review`: into a "
+            "draft, from which a person applies what is good."
+        ),
+    ] = "direct"
+    keep_days: Annotated[
+        int, Meta(ge=1, le=3650, description="How long checkpoints of workspaces are kept.")
+    ] = 30
+    max_mib: Annotated[
+        int,
+        Meta(
+            ge=16,
+            le=1_048_576,
+            description="How much the checkpoints of one workspace may take; the oldest go first.",
+        ),
+    ] = 2048
+
+
+class ModeChoice(Record, frozen=True, kw_only=True):
+    """`[modes.<name>]`: a mode of one's own."""
+
+    tools: Annotated[
+        tuple[str, ...],
+        Meta(description="The only tools that may be used in this mode; every other call is denied."),
+    ] = ()
+    instructions: Annotated[str, Meta(description="What the model is told when the mode begins.")] = ""
+
+
 class BudgetSection(Record, frozen=True, kw_only=True):
     tokens: Annotated[
         int, Meta(ge=0, le=10**15, description="Tokens that a chat with its sub-agents may use; 0: any.")
@@ -270,6 +302,9 @@ class Config(Record, frozen=True, kw_only=True):
     files: FilesSection = FilesSection()
     workflows: WorkflowsSection = WorkflowsSection()
     budget: BudgetSection = BudgetSection()
+    changes: ChangesSection = ChangesSection()
+    # The tables `[modes.<name>]`.
+    modes: dict[str, ModeChoice] = {}  # noqa: RUF012 - msgspec copies it
     providers: tuple[ProviderConfig, ...] = ()
     models: tuple[ModelConfig, ...] = ()
     # `[models] default = "name"`.
@@ -297,17 +332,30 @@ SECTIONS: dict[str, type[Record]] = {
     "files": FilesSection,
     "workflows": WorkflowsSection,
     "budget": BudgetSection,
+    "changes": ChangesSection,
     "models": ModelsSection,
 }
 # Those with a table per name, `[providers.<name>]`, and what such a table holds.
 NAMED_SECTIONS: dict[str, type[Record]] = {
     "tools": ToolChoice,
+    "modes": ModeChoice,
     "providers": ProviderConfig,
     "models": ModelConfig,
 }
 # What a running server takes over when it reads its configuration again; the rest needs a restart.
 RELOADED = frozenset(
-    {"limits", "tools", "compaction", "titles", "workflows", "budget", "providers", "models"}
+    {
+        "limits",
+        "tools",
+        "compaction",
+        "titles",
+        "workflows",
+        "budget",
+        "changes",
+        "modes",
+        "providers",
+        "models",
+    }
 )
 
 # What the keys of providers and models mean: their records belong to `providers`.

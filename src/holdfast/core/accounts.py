@@ -4,6 +4,7 @@ of a token there is only what it may do, of a provider's key only its sealed for
 from datetime import datetime
 from typing import Literal
 
+from holdfast.core.chats import Writes
 from holdfast.core.ids import AuditId, NamedAgentId, TokenId, UserId, WorkspaceId
 from holdfast.core.shapes import Json, Record
 
@@ -53,6 +54,9 @@ class NamedAgent(Record, frozen=True, kw_only=True):
     published: bool
     created_at: datetime
     updated_at: datetime
+    # What chats that are started as it begin with; None: the server's choice.
+    mode: str | None = None
+    writes: Writes | None = None
     # Of an agent that a file of a workspace describes: where it counts, and the content that was trusted.
     workspace_id: WorkspaceId | None = None
     path: str | None = None

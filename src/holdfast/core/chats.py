@@ -15,6 +15,10 @@ from holdfast.core.usage import Budget, Usage
 Status = Literal["idle", "running", "interrupting", "requires_action", "error"]
 Waiting = Literal["capacity", "held", "children"]
 TitleSource = Literal["none", "generated", "person"]
+# Where an agent's writes go: into the workspace, or into a draft that a person reviews.
+Writes = Literal["direct", "review"]
+# The mode in which an agent may use everything it has.
+BUILD = "build"
 
 
 class ClientTool(Record, frozen=True, kw_only=True):
@@ -94,6 +98,9 @@ class Chat(Record, frozen=True, kw_only=True):
     children: int = 0
     # Model calls of one turn at most; None: as many as the server allows.
     max_steps: int | None = None
+    # What the agent may do: `build`, `plan`, `ask`, or one of the configuration's.
+    mode: str = BUILD
+    writes: Writes = "direct"
 
 
 class ListedChat(Chat, frozen=True, kw_only=True):

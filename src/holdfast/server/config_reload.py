@@ -18,6 +18,7 @@ from holdfast.core.errors import BadConfig, HoldfastError, InvalidInput
 from holdfast.providers.registry import ModelRegistry as Providers
 from holdfast.providers.registry import Setup, complete
 from holdfast.tools.approval import ApprovalRules
+from holdfast.tools.modes import own_mode
 from holdfast.worker.actions import TurnLimits
 from holdfast.worker.chat_duty import ChatDuty
 from holdfast.worker.settings import WorkerSettings
@@ -159,6 +160,9 @@ def worker_settings(config: Config, *, walled: bool) -> WorkerSettings:
                 if choice.approval is not None
             },
         ),
+        modes={
+            name: own_mode(name, choice.tools, choice.instructions) for name, choice in config.modes.items()
+        },
         ask_when_uncertain=config.tools.on_uncertain == "ask",
         uncertain_tools={
             name: choice.on_uncertain

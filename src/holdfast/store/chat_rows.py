@@ -29,7 +29,7 @@ IDENTITY = columns("id owner_id parent_id parent_call_id root_id run_id origin d
 MOVING = columns(
     "version history_version queue_version retry_version attempt turn turn_kind "
     "turn_model turn_effort turn_steps compaction last_message_id answer_id message_count "
-    "queue_length spent_tokens spent_usd_micros updated_at usage last_error retry"
+    "queue_length spent_tokens spent_usd_micros updated_at usage last_error retry mode writes"
 )
 # Moves when a turn starts or ends or the owner changes, and is in an index.
 INDEXED = columns("status archived active_at lease_worker_id lease_number")
@@ -74,6 +74,8 @@ def moving_row(view: View) -> Written:
         encode_text(usage),
         text(chat.last_error),
         text(chat.retry),
+        chat.mode,
+        chat.writes,
     )
 
 
@@ -137,6 +139,8 @@ def execution_of(row: Row) -> Execution:
         usage,
         last_error,
         retry,
+        mode,
+        writes,
         status,
         archived,
         active_at,
@@ -166,6 +170,8 @@ def execution_of(row: Row) -> Execution:
         turn_effort=turn_effort,
         turn_steps=turn_steps,
         compaction=compaction,
+        mode=mode,
+        writes=writes,
         last_error=None if last_error is None else _failure(last_error),
         retry=None if retry is None else _retry(retry),
         last_message_id=last_message_id,

@@ -302,6 +302,8 @@ def _chat_of(
         children=children,
         origin=state.origin,
         max_steps=settings.max_steps,
+        mode=state.mode,
+        writes=state.writes,
     )
 
 

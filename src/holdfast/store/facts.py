@@ -47,6 +47,9 @@ SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND NOT removed AND (i
     ), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 )) ORDER BY id
 """
+REMOVED_THERE = (
+    f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND removed AND revision = $2 ORDER BY id"
+)
 EXISTS = "SELECT 1 FROM chats WHERE id = $1"
 
 
@@ -66,6 +69,9 @@ def facts(chat_id: ChatId, needs: Needs, view: View | None) -> Query[Facts]:
         views(FAMILY, view.chat.root_id, chat_id) if needs.family and view is not None else constant(()),
         subtree(chat_id) if needs.subtree else constant(()),
         constant(None) if needs.fork is None else _history(needs.fork),
+        constant(())
+        if needs.rewound_at is None
+        else query(REMOVED_THERE, chat_id, needs.rewound_at, read=_messages),
         read=_facts,
     )
 
@@ -86,6 +92,7 @@ def _facts(
     family: tuple[View, ...],
     subtree: tuple[ChatId, ...],
     history: tuple[Message, ...] | None,
+    removed_there: tuple[Message, ...],
 ) -> Facts:
     return Facts(
         sent=sent,
@@ -99,6 +106,7 @@ def _facts(
         family=family,
         subtree=subtree,
         history=history,
+        removed_there=removed_there,
     )
 
 

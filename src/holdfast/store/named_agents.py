@@ -17,9 +17,9 @@ from holdfast.store.query import Query, Row, Rows, at_most_one, each, query
 
 AGENT = columns(
     "id owner_id name description model effort tools published created_at updated_at instructions "
-    "workspace_id path digest"
+    "workspace_id path digest mode writes"
 )
-_CHOSEN = columns("name description model effort tools published updated_at instructions")
+_CHOSEN = columns("name description model effort tools published updated_at instructions mode writes")
 
 _SELECT = f"SELECT {listed(AGENT)} FROM named_agents"
 ONE = f"{_SELECT} WHERE id = $1"

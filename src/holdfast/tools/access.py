@@ -52,6 +52,7 @@ def access_tool(store: Store, workspaces: Workspaces, clock: Clock, ids: Ids) ->
         input=RequestAccess,
         run=Requests(store, workspaces, clock, ids).grant,
         effect="idempotent",
+        planning="run",
         reach="outside",
         always_asks=True,
     )

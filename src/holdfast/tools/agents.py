@@ -74,6 +74,7 @@ def agent_tools(family: AgentFamily) -> tuple[Tool, ...]:
             run=whole(agents.spawn),
             # A repeated run finds the child that the first one started.
             effect="idempotent",
+            planning="run",
             traits=("starts_agent",),
         ),
         Tool(
@@ -101,6 +102,7 @@ def agent_tools(family: AgentFamily) -> tuple[Tool, ...]:
             input=MessageAgent,
             run=whole(agents.message),
             effect="idempotent",
+            planning="run",
         ),
         Tool(
             name="stop_agent",
@@ -110,6 +112,7 @@ def agent_tools(family: AgentFamily) -> tuple[Tool, ...]:
             input=OneAgent,
             run=whole(agents.stop),
             effect="idempotent",
+            planning="run",
             traits=("hands_over_ends",),
         ),
         Tool(

@@ -34,6 +34,7 @@ def attach_tool(workspaces: Workspaces, files: StoredFiles) -> Tool:
         run=attaching.attach,
         # Another copy does no harm.
         effect="idempotent",
+        planning="run",
         traits=("shows_file",),
         reach="workspace",
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Protocol
 
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from holdfast.core.clock import Clock
 from holdfast.core.errors import CannotRun, InvalidInput, NotBegun, NotFound
@@ -117,6 +118,7 @@ def command_tools(
             effect="unsafe",
             reach="command",
             timeout_seconds=None,
+            planning="read_only",
         ),
         Tool(
             name="process_output",
@@ -205,7 +207,8 @@ class Commands:
             raise ToolError(error.text) from error
         return CommandOrder(
             chat_id=context.chat_id,
-            place=place,
+            place=replace(place, read_only=True) if context.read_only else place,
+            offline=context.read_only,
             cwd=cwd,
             command=asked.command,
             background=asked.background,

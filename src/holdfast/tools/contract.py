@@ -5,7 +5,7 @@ itself."""
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import msgspec
 
@@ -15,6 +15,8 @@ from holdfast.core.ids import CallId, ChatId, UserId, WorkspaceId
 from holdfast.core.parts import Outcome
 from holdfast.core.shapes import Json, Record
 from holdfast.tools.choice import Policy
+
+Planning = Literal["run", "read_only", "deny"]
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,6 +43,8 @@ class ToolContext(Record, frozen=True, kw_only=True):
     approved_by: UserId | None = None
     # How far that approval reaches.
     approved_for: Scope = "once"
+    # Whether the mode of the chat lets programs see the workspace read-only alone.
+    read_only: bool = False
 
     @property
     def key(self) -> str:
@@ -99,6 +103,12 @@ class Tool:
     policy: Policy | None = None
     # Where it comes from and as what that is configured, kept with each call; None: it is built in.
     source: str | None = None
+    # In a mode that changes nothing. read_only: it runs, and sees the workspace read-only; None: a read runs.
+    planning: Planning | None = None
+
+    @property
+    def while_planning(self) -> Planning:
+        return self.planning or ("run" if self.effect == "read" else "deny")
 
     @cached_property
     def schema(self) -> dict[str, Json]:

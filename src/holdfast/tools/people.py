@@ -46,7 +46,7 @@ ASK_USER = Tool(
 PROPOSE_PLAN = Tool(
     name="propose_plan",
     description=(
-        "Show the user a plan in markdown and wait until it is accepted or sent back with remarks. Use it "
+        "Show the user a plan in markdown and wait until it is approved or sent back with a note. Use it "
         "before larger changes, once you know enough to say what you will do."
     ),
     input=ProposePlan,

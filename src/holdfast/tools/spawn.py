@@ -13,6 +13,7 @@ from holdfast.chats.change import Refusal
 from holdfast.chats.commands import Create, Stop
 from holdfast.chats.start import Start, begin
 from holdfast.core.accounts import NamedAgent
+from holdfast.core.chats import BUILD, Writes
 from holdfast.core.ids import ChatId, WorkspaceId
 from holdfast.core.origins import FromChat
 from holdfast.core.parts import Text
@@ -142,7 +143,12 @@ class Spawning:
             budget=cap_of(wanted.budget, caps),
             tools=narrowed(chosen.tools, own_tools, wanted.tools),
             instructions=SUB_AGENT,
+            # The modes of those above bind it too, whatever they are at the moment.
+            mode=(None if agent is None else agent.mode) or BUILD,
+            writes=_reviewed(view.chat.writes, agent),
         )
+        if wanted.isolation is not None and context.read_only:
+            raise ToolError("This mode changes nothing, and a worktree would be made. Start it without one.")
         if wanted.isolation is not None:
             start = replace(start, workspace_id=await self._place(context, child_id))
         return begin(start)
@@ -165,6 +171,10 @@ class Spawning:
         if self._family.isolation is None:
             raise ToolError("This server has no worktrees. Start it without isolation.")
         return await self._family.isolation.begin(context.workspace_id, context.owner_id, child_id)
+
+
+def _reviewed(parents: Writes, agent: NamedAgent | None) -> Writes:
+    return "review" if parents == "review" or (agent is not None and agent.writes == "review") else "direct"
 
 
 def check_limits(standing: Standing, limits: AgentLimits) -> None:

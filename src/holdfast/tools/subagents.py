@@ -83,6 +83,7 @@ def subagent_tools(family: AgentFamily) -> tuple[Tool, ...]:
             input=SpawnSubagent,
             run=whole(tasks.spawn),
             effect="idempotent",
+            planning="run",
             traits=("starts_agent",),
         ),
         Tool(

@@ -47,4 +47,5 @@ TODO = Tool(
     input=Todo,
     run=_run,
     effect="idempotent",
+    planning="run",
 )

@@ -21,10 +21,12 @@ from holdfast.store.approvals import decided
 from holdfast.store.budgets import all_caps, caps
 from holdfast.store.calls import calls_of_turns
 from holdfast.store.journals import terms as agent_terms
+from holdfast.store.modes import binding_modes
 from holdfast.store.named_agents import of_chat
 from holdfast.store.query import Query, constant, joined
 from holdfast.store.settings_rules import settings
 from holdfast.tools.contract import Tool
+from holdfast.tools.modes import Mode, find_mode
 from holdfast.tools.registry import ToolPlace
 from holdfast.worker.attempt import Attempt
 from holdfast.worker.owned_chat import NotOurs, OwnedChat
@@ -62,6 +64,8 @@ class ActiveTurn:
         # Times the step that is being made.
         self.watch = Stopwatch(resources.clock)
         self.running_calls = False
+        # The modes as they were last asked for.
+        self.known_modes: tuple[Mode, ...] = ()
         # The chat is to be handed over: nothing new is started.
         self.stopping = False
         # The turn that the set-up is for.
@@ -133,6 +137,16 @@ class ActiveTurn:
         return set_up(
             self.resources, chosen, agent, terms, model_name=name, began_at=row.created_at, more=more
         )
+
+    async def binding_modes(self) -> tuple[Mode, ...]:
+        """As they are now. A chat's own is in its row, so every commit brings the newest; those of the chats
+        above a sub-agent are asked for."""
+        chat = self.chat.view.chat
+        names = (chat.mode,)
+        if chat.is_agent:
+            names = await self.chat.read(binding_modes(chat.id)) or names
+        self.known_modes = tuple(find_mode(name, self.settings.modes) for name in names)
+        return self.known_modes
 
     # --- what is so ---
 

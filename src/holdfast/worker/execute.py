@@ -17,7 +17,7 @@ from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import nudges
 from holdfast.worker.owned_chat import NotOurs, Stale
 from holdfast.worker.perform import PerformedCall, perform
-from holdfast.worker.surroundings import wrote
+from holdfast.worker.surroundings import mode_is_news, wrote
 
 log = structlog.get_logger(__name__)
 
@@ -120,7 +120,9 @@ async def _what_follows(
     if pending := _in_state(view, "pending"):
         return StartCalls(call_ids=(pending[0].call_id,))
     # What was written is checked first: the ends of the calls do not wait for that.
-    if last and not wrote(turn, view) and isinstance(action := await decide(turn, view), CallModel):
+    if not last or wrote(turn, view) or await mode_is_news(turn):
+        return None
+    if isinstance(action := await decide(turn, view), CallModel):
         return BeginAttempt(messages=nudges(action.nudge))
     return None
 

@@ -23,7 +23,7 @@ from holdfast.chats.commands import (
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.failures import Failure, ModelLimits
 from holdfast.core.ids import FileId
-from holdfast.core.parts import File
+from holdfast.core.parts import File, ToolCall
 from holdfast.core.usage import Usage
 from holdfast.prompt.notices import CUT_SHORT, no_tools
 from holdfast.providers.assemble import ModelAnswer
@@ -128,11 +128,12 @@ async def _again(turn: ActiveTurn, failed: AttemptFailed, step: NewStep) -> bool
 
 async def _commit(turn: ActiveTurn, answer: ModelAnswer, step: NewStep) -> None:
     """The answer and, in the same transaction, what follows from it without anybody's doing."""
-    calls = turn.setup.new_calls(answer.parts, turn.clock.now())
+    modes = await turn.binding_modes() if any(isinstance(part, ToolCall) for part in answer.parts) else ()
+    calls = turn.setup.new_calls(answer.parts, turn.clock.now(), modes)
     # What people decided may have been taken back or added since the turn began.
     if calls and (turn.setup.was_decided or any(call.waits_for == "approval" for call in calls)):
         await turn.hear_decisions()
-        calls = turn.setup.new_calls(answer.parts, turn.clock.now())
+        calls = turn.setup.new_calls(answer.parts, turn.clock.now(), modes)
     message = NewMessage(
         role="assistant", parts=answer.parts, model=step.model, effort=turn.effort, usage=step.usage
     )

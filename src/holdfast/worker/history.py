@@ -8,11 +8,13 @@ from typing import cast
 from holdfast.chats.commands import NewMessage
 from holdfast.chats.synthetic import unanswered
 from holdfast.chats.view import Call
+from holdfast.core.chats import BUILD
 from holdfast.core.ids import CallId
 from holdfast.core.messages import HistoryEntry
 from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
 from holdfast.prompt.history import PromptHistory
+from holdfast.prompt.modes import MODE
 from holdfast.prompt.notices import GO_ON, INSTRUCTIONS, NUDGE
 from holdfast.worker.repeats import Repeats
 
@@ -50,6 +52,8 @@ class History:
         self.context_model: str | None = None
         # The workspace whose instructions the model was last shown; empty: that of a chat without one.
         self.instructed_for: str | None = None
+        # The mode that the model was last told of.
+        self.mode_told = BUILD
         self._repeats = Repeats()
         self._turn = 0
 
@@ -100,7 +104,10 @@ class History:
         self.complete = False
         codes = [part.code for part in entry.parts if isinstance(part, Notice)]
         if INSTRUCTIONS in codes:
-            self.instructed_for = _workspace_of(entry)
+            self.instructed_for = _noted(entry, INSTRUCTIONS, "workspace_id")
+            return
+        if MODE in codes:
+            self.mode_told = _noted(entry, MODE, "mode")
             return
         if NUDGE.code in codes:
             self._repeats = self._repeats.told()
@@ -118,13 +125,13 @@ class History:
         return before.after(self.calls, results)
 
 
-def _workspace_of(entry: HistoryEntry) -> str:
+def _noted(entry: HistoryEntry, code: str, field: str) -> str:
     for part in entry.parts:
-        if isinstance(part, Notice) and part.code == INSTRUCTIONS:
+        if isinstance(part, Notice) and part.code == code:
             # Anything may stand there in a history that was imported.
             data: Json = part.data
             if isinstance(data, dict):
-                return str(cast(dict[str, Json], data).get("workspace_id", ""))
+                return str(cast(dict[str, Json], data).get(field, ""))
     return ""
 
 

@@ -16,6 +16,7 @@ from holdfast.core.shapes import Record
 from holdfast.providers.input_repair import invalid_input
 from holdfast.tools.approval import ALWAYS, ApprovalRules
 from holdfast.tools.contract import Tool, ToolError
+from holdfast.tools.modes import Mode, denied_text, forbidding
 from holdfast.tools.registry import ToolRegistry
 
 # A step with more calls than this is taken for a model gone astray.
@@ -34,8 +35,13 @@ class Permitted(Record, frozen=True, kw_only=True):
 
 
 def new_calls(
-    parts: Sequence[Part], tools: ToolRegistry, permitted: Permitted, now: datetime
+    parts: Sequence[Part],
+    tools: ToolRegistry,
+    permitted: Permitted,
+    now: datetime,
+    modes: Sequence[Mode] = (),
 ) -> tuple[NewCall, ...]:
+    """`modes`: those that bind the chat now. They are asked again when a call begins."""
     calls = [part for part in parts if isinstance(part, ToolCall) and not part.provider_executed]
     if len(calls) > MOST_CALLS:
         text = f"{len(calls)} calls in one step are too many. Nothing was run: make at most {MOST_CALLS}."
@@ -44,10 +50,12 @@ def new_calls(
     if alone is not None and len(calls) > 1:
         text = f"{alone.name} must be the only call of a step. Nothing was run: call it alone, or without it."
         return tuple(_answered(call, "failed", text) for call in calls)
-    return tuple(_judge(call, tools, permitted, now) for call in calls)
+    return tuple(_judge(call, tools, permitted, now, modes) for call in calls)
 
 
-def _judge(call: ToolCall, tools: ToolRegistry, permitted: Permitted, now: datetime) -> NewCall:
+def _judge(
+    call: ToolCall, tools: ToolRegistry, permitted: Permitted, now: datetime, modes: Sequence[Mode]
+) -> NewCall:
     tool = None if call.name in permitted.client_tools else tools.get(call.name)
     if tool is None and call.name not in permitted.client_tools:
         return _answered(call, "failed", tools.unknown(call.name))
@@ -55,6 +63,9 @@ def _judge(call: ToolCall, tools: ToolRegistry, permitted: Permitted, now: datet
         return _answered(call, "failed", wrong)
     if (rule := permitted.rules.denial(call.name)) is not None:
         return _denied(call, rule, now)
+    if (mode := forbidding(modes, call.name, tool, walled=permitted.rules.walled)) is not None:
+        answer = _answered(call, "denied", denied_text(mode, call.name))
+        return replace(answer, approval=Approval(by="rule", rule=f"mode = {mode.name}", at=now))
     if tool is None:
         return NewCall(
             call_id=call.call_id,

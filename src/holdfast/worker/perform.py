@@ -19,6 +19,7 @@ from holdfast.core.parts import Outcome
 from holdfast.core.shapes import Json, Record
 from holdfast.core.shortage import is_shortage, shortage_of
 from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
+from holdfast.tools.modes import denied_text, forbidding, is_read_only
 from holdfast.tools.output import shown
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.owned_chat import NotOurs, Stale
@@ -72,6 +73,11 @@ async def _perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedC
     )
     try:
         parsed = tool.parse(call_input)
+        modes = await turn.binding_modes()
+        # The mode may have changed since the call was judged.
+        if (mode := forbidding(modes, tool.name, tool, walled=turn.setup.permitted.rules.walled)) is not None:
+            return PerformedCall(outcome="denied", output=denied_text(mode, tool.name))
+        context = replace(context, read_only=is_read_only(modes))
         await turn.chat.ready()
         turn.begun_calls.add(begun)
         return _ended(tool, await _repeated(turn, call, lambda: _run(tool, context, parsed)))

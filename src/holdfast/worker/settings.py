@@ -5,6 +5,7 @@ from typing import Literal
 from holdfast.core.shapes import Record
 from holdfast.providers.backoff import RetryRule
 from holdfast.tools.approval import ApprovalRules
+from holdfast.tools.modes import Mode
 from holdfast.worker.actions import TurnLimits
 
 
@@ -19,6 +20,8 @@ class WorkerSettings(Record, frozen=True, kw_only=True):
     retry: RetryRule = RetryRule()
     limits: TurnLimits = TurnLimits()
     rules: ApprovalRules = ApprovalRules()
+    # The modes of the configuration, beside those that are built in.
+    modes: dict[str, Mode] = {}  # noqa: RUF012
     # A call in flight when the server dies: tell the model that its outcome is unknown, or ask a person.
     ask_when_uncertain: bool = False
     # The same for single tools, by name.

@@ -20,6 +20,7 @@ from holdfast.providers.interface import ToolSpec as ToolDefinition
 from holdfast.tools.approval import EXECUTE
 from holdfast.tools.choice import names_of
 from holdfast.tools.contract import Tool
+from holdfast.tools.modes import Mode
 from holdfast.tools.registry import ToolRegistry
 from holdfast.worker.actions import TurnLimits
 from holdfast.worker.models import Models
@@ -67,9 +68,11 @@ class TurnSetup:
         rules = with_fields(self.permitted.rules, said_here=dict(verdicts), always=always)
         return replace(self, permitted=with_fields(self.permitted, rules=rules))
 
-    def new_calls(self, parts: Sequence[Part], now: datetime) -> tuple[NewCall, ...]:
+    def new_calls(
+        self, parts: Sequence[Part], now: datetime, modes: Sequence[Mode] = ()
+    ) -> tuple[NewCall, ...]:
         """The calls of an answer, judged."""
-        calls = new_calls(parts, self.tools, self.permitted, now)
+        calls = new_calls(parts, self.tools, self.permitted, now, modes)
         return calls if self.terms is None else self.terms.judge(calls)
 
 

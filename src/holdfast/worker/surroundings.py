@@ -9,9 +9,11 @@ from holdfast.chats.view import View
 from holdfast.core.checks import CHECK
 from holdfast.core.errors import CannotRun
 from holdfast.core.parts import Notice
+from holdfast.prompt.modes import mode_notice
 from holdfast.prompt.notices import INSTRUCTIONS
 from holdfast.prompt.sources import PromptChat
 from holdfast.prompt.workspace import NO_INSTRUCTIONS
+from holdfast.tools.modes import Mode, find_mode, is_read_only
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.resources import Surroundings
 
@@ -19,12 +21,33 @@ from holdfast.worker.resources import Surroundings
 async def said(turn: ActiveTurn) -> tuple[NewMessage, ...]:
     """The messages that are still to be committed."""
     surroundings = turn.resources.surroundings
+    found: list[NewMessage] = list(await _mode(turn))
     if surroundings is None:
-        return ()
-    found: list[NewMessage] = []
+        return tuple(found)
     for messages in BEFORE_MODEL_CALL:
         found += await messages(turn, surroundings)
     return tuple(found)
+
+
+async def _mode(turn: ActiveTurn) -> tuple[NewMessage, ...]:
+    """The mode, when it is another one than the model was last told of. What binds most comes last."""
+    await turn.binding_modes()
+    if not await mode_is_news(turn):
+        return ()
+    mode = _strictest(turn)
+    return (NewMessage(role="system", parts=(mode_notice(mode.name, mode.instructions),)),)
+
+
+async def mode_is_news(turn: ActiveTurn) -> bool:
+    return (await turn.chat.history()).mode_told != _strictest(turn).name
+
+
+def _strictest(turn: ActiveTurn) -> Mode:
+    """What a sub-agent is told: of all modes that bind it, the one that allows least."""
+    modes = turn.known_modes or (find_mode(turn.chat.view.chat.mode, turn.settings.modes),)
+    if not turn.chat.view.chat.is_agent:
+        modes = (find_mode(turn.chat.view.chat.mode, turn.settings.modes),)
+    return max(modes, key=lambda mode: ("everything", "named", "planning", "reading").index(mode.allows))
 
 
 async def _instructions(turn: ActiveTurn, surroundings: Surroundings) -> tuple[NewMessage, ...]:
@@ -47,7 +70,7 @@ async def instructions_of(where: PromptChat, surroundings: Surroundings) -> tupl
 
 
 async def _check(turn: ActiveTurn, surroundings: Surroundings) -> tuple[NewMessage, ...]:
-    if not turn.setup.may_check or not wrote(turn, turn.chat.view):
+    if not turn.setup.may_check or not wrote(turn, turn.chat.view) or is_read_only(turn.known_modes):
         return ()
     # It runs a command: an effect like that of a call.
     await turn.chat.ready()

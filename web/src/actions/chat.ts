@@ -180,6 +180,8 @@ function changeBody(body: {
   archived?: boolean;
   model?: string | null;
   effort?: string | null;
+  mode?: string;
+  writes?: "direct" | "review";
 }) {
   return body;
 }

@@ -35,6 +35,11 @@ export const agentsQuery = queryOptions({
   queryFn: async ({ signal }) => (await call("GET /agents", { query: { limit: 200 }, signal })).items,
 });
 
+export const modesQuery = queryOptions({
+  queryKey: ["modes"],
+  queryFn: async ({ signal }) => (await call("GET /modes", { signal })).items,
+});
+
 /** The chats that were started by a chat. */
 export const childrenQuery = (parentId: string) =>
   queryOptions({

@@ -98,6 +98,8 @@ export interface ChangeAgent {
   effort?: string | null;
   tools?: string[] | null;
   published?: boolean;
+  mode?: string | null;
+  writes?: "direct" | "review" | null;
 }
 
 export interface ChangeChat {
@@ -110,6 +112,8 @@ export interface ChangeChat {
   budget?: BudgetIn | null;
   tools?: string[] | Record<string, "auto" | "ask" | "allow" | "deny"> | null;
   max_steps?: number | null;
+  mode?: string;
+  writes?: "direct" | "review";
 }
 
 export interface ChangeQueued {
@@ -156,6 +160,8 @@ export interface Chat {
   last_turn: LastTurn | null;
   children: number;
   max_steps: number | null;
+  mode: string;
+  writes: "direct" | "review";
 }
 
 export interface ChatExport {
@@ -197,6 +203,8 @@ export interface CreateAgent {
   effort?: string | null;
   tools?: string[] | null;
   published?: boolean;
+  mode?: string | null;
+  writes?: "direct" | "review" | null;
 }
 
 export interface CreateChat {
@@ -212,6 +220,8 @@ export interface CreateChat {
   budget?: BudgetIn | null;
   tools?: string[] | Record<string, "auto" | "ask" | "allow" | "deny"> | null;
   max_steps?: number | null;
+  mode?: string | null;
+  writes?: "direct" | "review" | null;
 }
 
 export interface CreateToken {
@@ -404,6 +414,8 @@ export interface ListedChat {
   last_turn: LastTurn | null;
   children: number;
   max_steps: number | null;
+  mode: string;
+  writes: "direct" | "review";
   found: Found | null;
 }
 
@@ -443,6 +455,18 @@ export interface MessageData {
 
 export interface MessagePage {
   items: Message[];
+  next_cursor: string | null;
+}
+
+export interface ModeShown {
+  name: string;
+  allows: "everything" | "planning" | "reading" | "named";
+  tools: string[];
+  instructions: string;
+}
+
+export interface ModeShownPage {
+  items: ModeShown[];
   next_cursor: string | null;
 }
 
@@ -505,6 +529,8 @@ export interface NamedAgent {
   published: boolean;
   created_at: string;
   updated_at: string;
+  mode: string | null;
+  writes: "direct" | "review" | null;
   workspace_id: string | null;
   path: string | null;
   digest: string | null;
@@ -1192,6 +1218,7 @@ export interface Routes {
   "GET /models": { query: { limit?: number; cursor?: string | null }; answer: ModelShownPage };
   "PUT /models/default": { body: ChooseDefault; answer: undefined };
   "GET /tools": { query: { limit?: number; cursor?: string | null }; answer: ToolShownPage };
+  "GET /modes": { answer: ModeShownPage };
   "GET /workspaces": { query: { limit?: number; cursor?: string | null }; answer: WorkspaceShownPage };
   "POST /workspaces": { body: CreateWorkspace; answer: WorkspaceShown };
   "GET /workspaces/at": { query: { path?: string }; answer: DirectoryShown };

@@ -1,11 +1,13 @@
 // Where a person writes: to a chat, with its queue above, or to start one.
 
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { change } from "@/actions/chat";
 import { useAction } from "@/actions/hooks";
 import { call, newKey } from "@/api/client";
 import { textOf } from "@/api/problem";
+import { modesQuery } from "@/api/queries";
 import { know } from "@/chats/store";
 import { useChat, useFeed } from "@/feed/hooks";
 import { openRun } from "@/panels/workflow/view";
@@ -17,7 +19,7 @@ import { toast } from "@/ui/view";
 import { useCommands } from "./commands";
 import { useDraft } from "./drafts";
 import type { How } from "./keys";
-import { AgentPicker, type Choice, ModelPicker, WorkspacePicker } from "./Pickers";
+import { AgentPicker, type Choice, ModePicker, ModelPicker, nextMode, WorkspacePicker } from "./Pickers";
 import { Queue } from "./Queue";
 import { useOnce } from "./sending";
 import { Writer } from "./Writer";
@@ -33,7 +35,8 @@ function NewChat() {
   const navigate = useNavigate();
   const [draft, setDraft] = useDraft("new");
   const once = useOnce();
-  const { model = null, effort = null, workspaceId = null, agent = null } = draft;
+  const { model = null, effort = null, workspaceId = null, agent = null, mode = null } = draft;
+  const modes = useQuery(modesQuery).data ?? [];
   const commands = useCommands(null, choice => setDraft(choice));
   const send = () => {
     const said = content(
@@ -46,6 +49,7 @@ function NewChat() {
       ...(effort && { effort }),
       ...(workspaceId && { workspace_id: workspaceId }),
       ...(agent && { agent }),
+      ...(mode && { mode }),
     };
     return once(JSON.stringify(body), async key => {
       const created = await call("POST /chats", { body, once: key });
@@ -61,12 +65,14 @@ function NewChat() {
       onSend={send}
       placeholder={t.placeholder}
       busy={false}
+      onMode={() => setDraft({ mode: nextMode(modes, mode ?? "build") })}
       commands={commands}
       workspaceId={workspaceId}
       model={model}
       history={() => []}
     >
       <ModelPicker model={model} effort={effort} onChoice={choice => setDraft(choice)} />
+      <ModePicker mode={mode ?? "build"} onMode={value => setDraft({ mode: value })} />
       <WorkspacePicker value={workspaceId} onValue={value => setDraft({ workspaceId: value })} />
       <AgentPicker value={agent} onValue={value => setDraft({ agent: value })} />
     </Writer>
@@ -78,6 +84,11 @@ function InChat({ chatId }: { chatId: string }) {
   const chat = useChat(state => state.chat);
   const [draft, setDraft] = useDraft(chatId);
   const [chosen, setChosen] = useState<Choice | null>(null);
+  const modes = useQuery(modesQuery).data ?? [];
+  const mode = chat?.mode ?? "build";
+  const setMode = (wanted: string) => {
+    change({ id: chatId }, { mode: wanted }).catch((error: unknown) => toast(textOf(error), "bad"));
+  };
   const stop = useAction("chat.interrupt");
   const restore = useAction("chat.unarchive");
   const once = useOnce();
@@ -134,6 +145,7 @@ function InChat({ chatId }: { chatId: string }) {
         placeholder={busy ? t.placeholderBusy : t.placeholderChat}
         busy={busy}
         onStop={stop.offered ? stop.run : undefined}
+        onMode={() => setMode(nextMode(modes, mode))}
         commands={commands}
         workspaceId={chat?.workspace_id ?? null}
         model={(chosen ?? chat)?.model ?? null}
@@ -154,6 +166,7 @@ function InChat({ chatId }: { chatId: string }) {
           effort={(chosen ?? chat)?.effort ?? null}
           onChoice={choose}
         />
+        <ModePicker mode={mode} onMode={setMode} />
       </Writer>
     </>
   );

@@ -1,8 +1,8 @@
 // Model and effort; for a chat that is not there yet also its workspace and agent.
 
 import { useQuery } from "@tanstack/react-query";
-import { Bot, ChevronDown, FolderOpen, type LucideIcon, Sparkle } from "lucide-react";
-import { agentsQuery, useModels, workspacesQuery } from "@/api/queries";
+import { Bot, ChevronDown, FolderOpen, Gauge, type LucideIcon, Sparkle } from "lucide-react";
+import { agentsQuery, modesQuery, useModels, workspacesQuery } from "@/api/queries";
 import { texts } from "@/texts";
 import { Menu, MenuItem, MenuLine, MenuTitle } from "@/ui/Menu";
 
@@ -50,6 +50,36 @@ export function ModelPicker({ model, effort, onChoice }: Choice & { onChoice: (c
       )}
     </Menu>
   );
+}
+
+/** What the agent may do. */
+export function ModePicker({ mode, onMode }: { mode: string; onMode: (mode: string) => void }) {
+  const modes = useQuery(modesQuery).data ?? [];
+  return (
+    <Menu align="start" trigger={<Trigger icon={Gauge} label={t.mode} text={mode} />}>
+      <MenuTitle>{t.mode}</MenuTitle>
+      {modes.map(one => (
+        <MenuItem
+          key={one.name}
+          checked={one.name === mode}
+          hint={
+            Object.hasOwn(t.modeHints, one.name)
+              ? t.modeHints[one.name as keyof typeof t.modeHints]
+              : one.instructions
+          }
+          onSelect={() => onMode(one.name)}
+        >
+          {one.name}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
+/** The mode after this one, and round again. */
+export function nextMode(modes: readonly { name: string }[], mode: string): string {
+  const at = modes.findIndex(one => one.name === mode);
+  return modes[(at + 1) % Math.max(modes.length, 1)]?.name ?? mode;
 }
 
 interface PickProps {

@@ -41,6 +41,8 @@ interface Props {
   placeholder: string;
   busy: boolean;
   onStop?: (() => void) | undefined;
+  /** To the next mode. */
+  onMode: () => void;
   commands: readonly Command[];
   workspaceId: string | null;
   /** The model that will read it; null: the default one. */
@@ -135,6 +137,7 @@ export function Writer(props: Props) {
     event.preventDefault();
     if (meaning.kind === "send") void send(meaning.how);
     else if (meaning.kind === "recall") recall(meaning.step);
+    else if (meaning.kind === "mode") props.onMode();
     else onStop?.();
   };
   const onPaste = (event: ClipboardEvent) => {

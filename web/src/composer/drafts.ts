@@ -13,6 +13,7 @@ export interface Draft {
   effort?: string | null;
   workspaceId?: string | null;
   agent?: string | null;
+  mode?: string | null;
 }
 
 export const NO_DRAFT: Draft = { text: "", files: [] };

@@ -1,7 +1,7 @@
 // What a key means where one writes. Pure.
 
 export type How = "queue" | "steer" | "interrupt";
-export type Meaning = { kind: "send"; how: How } | { kind: "recall"; step: 1 | -1 } | { kind: "stop" } | null;
+export type Meaning = { kind: "send"; how: How } | { kind: "recall"; step: 1 | -1 } | { kind: "stop" } | { kind: "mode" } | null;
 
 interface Pressed {
   key: string;
@@ -30,6 +30,7 @@ export function meaningOf(pressed: Pressed, { enterSends, busy, recalls }: Where
     if (!mod) return null;
     return { kind: "send", how: busy && pressed.shiftKey ? "steer" : "queue" };
   }
+  if (pressed.key === "Tab" && pressed.shiftKey && !mod && !pressed.altKey) return { kind: "mode" };
   const plain = !mod && !pressed.shiftKey && !pressed.altKey;
   if (busy && plain && pressed.key === "Escape") return { kind: "stop" };
   if (recalls && plain && pressed.key === "ArrowUp") return { kind: "recall", step: 1 };
@@ -47,7 +48,7 @@ export function keysFor(how: How, enterSends: boolean): string {
 /** What the keys do where one writes, for the list of shortcuts. */
 export function keysShown(
   enterSends: boolean,
-): readonly [what: "send" | How | "newline" | "recall" | "stop", keys: string][] {
+): readonly [what: "send" | How | "newline" | "recall" | "stop" | "mode", keys: string][] {
   return [
     ["send", keysFor("queue", enterSends)],
     ["newline", enterSends ? "shift+enter" : "enter"],
@@ -55,5 +56,6 @@ export function keysShown(
     ["interrupt", keysFor("interrupt", enterSends)],
     ["stop", "escape"],
     ["recall", "arrowup"],
+    ["mode", "shift+tab"],
   ];
 }

@@ -50,6 +50,8 @@ export function chatWith(change: Partial<Chat> = {}): Chat {
     last_turn: null,
     children: 0,
     max_steps: null,
+    mode: "build",
+    writes: "direct",
     ...change,
   };
 }

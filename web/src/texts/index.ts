@@ -187,6 +187,7 @@ export const texts = {
       interrupt: "Interrupt the agent and send",
       stop: "Stop the agent",
       recall: "Recall the previous message",
+      mode: "Switch the mode",
     },
   },
   composer,

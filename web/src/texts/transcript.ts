@@ -57,6 +57,7 @@ export const transcript = {
     uncertain_call: "You told the agent about a call",
     interrupted: "Interrupted",
     skills: "Workspace skills",
+    mode: (mode: string) => `Mode: ${mode}`,
   },
   live: {
     reconnecting: "Connection lost. Reconnecting…",

@@ -150,7 +150,7 @@ describe("opened, a call shows", () => {
     const shown = await inside(
       "propose_plan",
       { plan: "# Do it" },
-      { output: { accepted: false, remarks: "no" } },
+      { output: { approved: false, note: "no" } },
     );
     expect(shown.querySelector("h2")?.textContent).toBe("Do it");
     expect(shown.textContent).toContain("Changes requested: no");
@@ -287,7 +287,7 @@ describe("asking a person", () => {
   it("a plan, accepted or sent back", async () => {
     const around = await ask("plan", "propose_plan", { plan: "1. do" });
     await press("Accept plan");
-    expect(around.asked.at(-1)?.body).toMatchObject({ results: [{ output: { accepted: true } }] });
+    expect(around.asked.at(-1)?.body).toMatchObject({ results: [{ output: { approved: true } }] });
   });
   it("a call for a program is not asked of a person", async () => {
     await ask("client_tool", "open_editor", {});

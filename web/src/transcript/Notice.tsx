@@ -5,14 +5,21 @@ import { useState } from "react";
 import type { Notice as NoticePart } from "@/api/schema";
 import { texts } from "@/texts";
 import { ChatLink, chatIn } from "@/tools/bodies/Agents";
+import { textIn } from "@/tools/input";
 import { Markdown } from "./markdown/Markdown";
 
 const t = texts.transcript;
 const LONG = 160;
 
+function titleOf(part: NoticePart): string | null {
+  if (!Object.hasOwn(t.notices, part.code)) return null;
+  const title = t.notices[part.code as keyof typeof t.notices];
+  return typeof title === "string" ? title : title(textIn(part.data, "mode"));
+}
+
 export function Notice({ part }: { part: NoticePart }) {
   const [open, setOpen] = useState(false);
-  const title = Object.hasOwn(t.notices, part.code) ? t.notices[part.code as keyof typeof t.notices] : null;
+  const title = titleOf(part);
   const child = chatIn(part.data);
   const long = part.text.length > LONG || part.text.includes("\n");
   const folds = long || title !== null;

@@ -124,9 +124,9 @@ class Asking:
                 meant = meanings.get(line.lower())
                 return Unclear(self.keys()) if meant is None else DecisionAnswer(self.call, meant)
             case "plan":
-                accepted = line.lower() in ("y", "yes")
+                approved = line.lower() in ("y", "yes")
                 return Submit(
-                    self.call, {"accepted": True} if accepted else {"accepted": False, "remarks": line}
+                    self.call, {"approved": True} if approved else {"approved": False, "note": line}
                 )
             case "question":
                 return self._answered(line)

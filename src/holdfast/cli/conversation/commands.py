@@ -22,6 +22,7 @@ COMMANDS = (
     Command("retry", "", "run a turn that failed again"),
     Command("model", "[NAME]", "list the models, or use this one from the next message on"),
     Command("effort", "[LEVEL]", "how hard the model thinks, from the next message on"),
+    Command("mode", "[NAME]", "list the modes, or switch: build, plan, ask (Shift-Tab goes round)"),
     Command("new", "", "begin another chat here; this one goes on"),
     Command("resume", "[CHAT]", "list the newest chats, or go on with this one"),
     Command("fork", "", "go on in a copy of this chat"),
@@ -43,7 +44,7 @@ KEYS = """\
 Enter sends; while the agent works, the message waits in the queue.
 Ctrl-T steers with what you typed, Ctrl-X interrupts with it.
 Alt-Enter or Shift-Enter begins a new line, Up brings back what you sent.
-Tab completes commands and @files, Ctrl-R looks for what you typed before.
+Tab completes commands and @files, Shift-Tab switches the mode, Ctrl-R looks for what you typed before.
 !command runs on this machine; its output goes along with your next message.
 Ctrl-C interrupts the turn; again, it leaves."""
 

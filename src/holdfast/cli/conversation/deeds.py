@@ -32,6 +32,11 @@ class ShownOutput(Record, frozen=True, kw_only=True):
     truncated: bool
 
 
+class ModeRow(Record, frozen=True, kw_only=True):
+    name: str
+    instructions: str
+
+
 class Deeds:
     """`model` and `effort` are for the next message, and for the chat that it begins; `workspace_id` is where
     that chat works."""
@@ -48,6 +53,8 @@ class Deeds:
         self.chat_id = chat_id
         self.model = model
         self.effort = effort
+        # Of the chat that is begun next.
+        self.mode: str | None = None
         self._client = client
         self._workspace_id = workspace_id
 
@@ -62,6 +69,8 @@ class Deeds:
 
     async def _begin(self, content: Json) -> None:
         body: dict[str, Json] = {"content": content, **self._chosen()}
+        if self.mode is not None:
+            body["mode"] = self.mode
         if self._workspace_id is not None:
             body["workspace_id"] = self._workspace_id
         self.chat_id = (await self._client.post("/chats", Chat, body)).id
@@ -129,6 +138,35 @@ class Deeds:
         models = await self.models()
         used = next((one for one in models if one.name == name or (name is None and one.default)), None)
         return () if used is None else used.efforts
+
+    # --- modes ---
+
+    async def use_mode(self, name: str) -> str:
+        modes = await self.modes()
+        if not name:
+            return "\n".join(f"  {mode.name}: {mode.instructions}" for mode in modes)
+        if name not in {mode.name for mode in modes}:
+            known = ", ".join(mode.name for mode in modes)
+            raise WrongUsage(f"There is no mode {neutral_line(name, 64)}; there is {known}.")
+        await self._set_mode(name)
+        return f"Mode {name}: it counts for every call that has not begun."
+
+    async def next_mode(self) -> str:
+        """The one after the present one, and round again."""
+        names = [mode.name for mode in await self.modes()]
+        now = self.mode or "build"
+        if self.chat_id is not None:
+            now = (await self._client.get(f"/chats/{self.chat_id}", Chat)).mode
+        name = names[(names.index(now) + 1) % len(names)] if now in names else names[0]
+        await self._set_mode(name)
+        return f"Mode {name}."
+
+    async def modes(self) -> Sequence[ModeRow]:
+        return await self._client.listed("/modes", ModeRow)
+
+    async def _set_mode(self, name: str) -> None:
+        self.mode = name
+        await self._change({"mode": name})
 
     async def _change(self, body: dict[str, Json]) -> None:
         if self.chat_id is not None:

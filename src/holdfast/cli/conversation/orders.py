@@ -96,6 +96,8 @@ class Orders:
                 self._at.do(lambda: deeds.rename(order.rest))
             case "effort":
                 self._at.do(lambda: deeds.use_effort(order.rest))
+            case "mode":
+                self._at.do(lambda: deeds.use_mode(order.rest))
             case "new":
                 self._at.do(self._begin_anew)
             case "resume" if order.rest:

@@ -16,6 +16,7 @@ from holdfast.cli.terminal.live import live_lines, queue_lines
 from holdfast.cli.terminal.markdown import rendered
 from holdfast.cli.terminal.screen import Region, input_lines
 from holdfast.cli.transcript import Transcript
+from holdfast.core.chats import BUILD
 
 _CHOICES = 16
 _PROMPT, _ANSWER_PROMPT = "› ", "? "
@@ -35,6 +36,7 @@ class Typing:
     offers: Offers | None = None
     # How many files and outputs go along with the next message.
     along: int = 0
+    mode: str = BUILD
 
 
 def picture(transcript: Transcript, typing: Typing, now: datetime, columns: int, rows: int) -> Region:
@@ -63,6 +65,8 @@ def _typed(typing: Typing, columns: int) -> tuple[list[str], tuple[int, int]]:
         found = neutral_line(typing.search.match, 1000)
         return input_lines(prompt, found, 0, columns)
     prompt = _PROMPT if typing.asking is None else _ANSWER_PROMPT
+    if typing.mode != BUILD:
+        prompt = f"{neutral_line(typing.mode, 20)} {prompt}"
     return input_lines(prompt, typing.editor.text, typing.editor.cursor, columns)
 
 

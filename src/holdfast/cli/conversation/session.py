@@ -34,6 +34,7 @@ from holdfast.cli.terminal.pretty import Note, Pretty
 from holdfast.cli.terminal.raw import RawMode
 from holdfast.cli.terminal.screen import Screen
 from holdfast.cli.transcript import Transcript
+from holdfast.core.chats import BUILD
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.ids import ChatId
 from holdfast.core.messages import Busy
@@ -267,7 +268,8 @@ class ConversationScreen:
             case Key("tab"):
                 self._complete()
             case Key("back_tab"):
-                self._line.turn(-1)
+                if not self._line.turn(-1):
+                    self.do(self.deeds.next_mode)
             case Key("search"):
                 self._line.begin_search()
             case Key("output"):
@@ -401,6 +403,10 @@ class ConversationScreen:
 
     # --- the screen ---
 
+    def _mode_shown(self) -> str:
+        chat = self.transcript.chat
+        return (self.deeds.mode or BUILD) if chat is None else chat.mode
+
     def _changed(self) -> None:
         """Soon: what comes in the meantime is drawn along."""
         if self._drawing is None and not self._left.done():
@@ -419,6 +425,7 @@ class ConversationScreen:
             self._line.search,
             self._line.offers,
             self.along.count,
+            self._mode_shown(),
         )
         screen = self._screen
         screen.draw(above, picture(self.transcript, typing, datetime.now(UTC), screen.columns, screen.rows))

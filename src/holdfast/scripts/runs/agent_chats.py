@@ -10,6 +10,7 @@ from holdfast.chats.new_agent import NewAgent
 from holdfast.chats.start import Start, begin
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.calls import STRUCTURED_OUTPUT
+from holdfast.core.chats import BUILD
 from holdfast.core.errors import HoldfastError, InvalidInput, TryAgain
 from holdfast.core.ids import ChatId, WorkspaceId
 from holdfast.core.origins import FromRun
@@ -154,6 +155,8 @@ def _start(run: Run, call: AgentCall, model: str | None, agent: NamedAgent | Non
         budget=None if options.budget is None else Budget(tokens=options.budget),
         tools=narrowed(run.tools, options.tools),
         instructions=WORKFLOW_AGENT if options.schema is None else STRUCTURED_AGENT,
+        mode=(None if agent is None else agent.mode) or BUILD,
+        writes=(None if agent is None else agent.writes) or "direct",
     )
 
 

@@ -66,24 +66,24 @@ _MOVE = (
     "search_pending = c.search_pending OR r.history_version > c.history_version FROM"
 )
 _MOVE_LOCKED = (
-    f"{_MOVE} unnest(%s::chat_moved[]) r WHERE c.id = r.id::uuid AND c.version = r.before RETURNING c.id"
+    f"{_MOVE} unnest(%s::chat_moved_2[]) r WHERE c.id = r.id::uuid AND c.version = r.before RETURNING c.id"
 )
 # Rows that somebody holds a lock on are left out like those whose version moved: a batch never waits, so it
 # neither holds up the other chats in it nor takes part in a deadlock. What was locked is then found where it
 # lies.
 _FREE = (
-    "free AS (SELECT r.*, c.ctid AS place FROM unnest(%s::chat_moved[]) r JOIN chats c ON c.id = r.id::uuid "
-    "AND c.version = r.before FOR NO KEY UPDATE OF c SKIP LOCKED)"
+    "free AS (SELECT r.*, c.ctid AS place FROM unnest(%s::chat_moved_2[]) r "
+    "JOIN chats c ON c.id = r.id::uuid AND c.version = r.before FOR NO KEY UPDATE OF c SKIP LOCKED)"
 )
 _MOVE_FREE = f"{_MOVE} free r WHERE c.ctid = r.place RETURNING c.id"
 # The same for parents: one that is being deleted would be waited for when the reference to it is checked.
 _PARENTS = (
     "parents AS (SELECT p.id, p.depth FROM chats p WHERE p.id IN "
-    "(SELECT r.parent_id::uuid FROM unnest(%s::chat_created_2[]) r) FOR KEY SHARE SKIP LOCKED)"
+    "(SELECT r.parent_id::uuid FROM unnest(%s::chat_created_3[]) r) FOR KEY SHARE SKIP LOCKED)"
 )
 _CREATE = (
     f"INSERT INTO chats ({listed(CREATED)}, depth) SELECT {picked(CREATED)}, coalesce(p.depth + 1, 0) "
-    "FROM unnest(%s::chat_created_2[]) r LEFT JOIN parents p ON p.id = r.parent_id::uuid "
+    "FROM unnest(%s::chat_created_3[]) r LEFT JOIN parents p ON p.id = r.parent_id::uuid "
     "WHERE r.parent_id IS NULL OR p.id IS NOT NULL ON CONFLICT (id) DO NOTHING RETURNING id"
 )
 

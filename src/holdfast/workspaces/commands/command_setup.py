@@ -37,6 +37,8 @@ class CommandOrder(Record, frozen=True, kw_only=True):
     cwd: Path
     command: str
     background: bool = False
+    # Without any network, whatever other commands have.
+    offline: bool = False
     # Asked directly before it is started: whether whoever wants it may still have it started.
     still_ours: Callable[[], bool] = lambda: True
 
@@ -89,6 +91,7 @@ class Cells:
                 devices=make_devices(directory / "devices") if self._is_root(order, private) else None,
                 groups=group.directories if group is not None else (),
                 network=network,
+                offline=order.offline,
                 repositories=to_protect(order.place, entry.repositories),
             )
             return Built(

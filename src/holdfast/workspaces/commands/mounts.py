@@ -72,6 +72,8 @@ class CommandPlace(Record, frozen=True, kw_only=True):
     root: Path
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    # Nothing of it may be written, the workspace least of all.
+    read_only: bool = False
 
 
 class Private(Record, frozen=True, kw_only=True):
@@ -143,7 +145,7 @@ def plan(
         Bind(source=str(private.home), target=HOME, writable=True, own=True),
         *(Bind(source=str(path), target=str(path), own=True) for path in place.readable),
         *(
-            Bind(source=str(path), target=str(path), writable=True, own=True)
+            Bind(source=str(path), target=str(path), writable=not place.read_only, own=True)
             for path in (*place.writable, place.root)
         ),
     ]

@@ -61,6 +61,8 @@ class Process:
     launched: "asyncio.Future[ChildProcess] | None" = None
     group: Group | None = None
     why: How | None = None
+    # Whether it is in the network of its chat.
+    joined: bool = False
     # Nothing of it runs any more; what it left is being looked at.
     is_over: bool = False
     stopping: "asyncio.Task[None] | None" = None
@@ -252,10 +254,11 @@ class Processes:
         if self._walled:
             seen = await asyncio.to_thread(self._git.look, order.place)
             process.entry = replace(process.entry, repositories=seen)
-        if self._networks is None:
+        if self._networks is None or order.offline:
             return await self._pump.ask(partial(self._launch, process, order, None, loop))
         try:
             network = await asyncio.to_thread(self._networks.join, order.chat_id)
+            process.joined = True
         except NoNetwork as error:
             raise CannotRun(f"The network of commands cannot be made: {error}.") from None
         try:
@@ -297,7 +300,7 @@ class Processes:
         for."""
         if not self._walled and code < 0:
             end_marked({process.entry.mark}, KILL_SECONDS)
-        if self._networks is not None:
+        if self._networks is not None and process.joined:
             self._networks.leave(process.entry.chat_id)
             with suppress(RuntimeError):  # the loop is closed, and so are all networks
                 loop.call_soon_threadsafe(self._close_networks_later, loop)

@@ -89,6 +89,8 @@ class Cell(Record, frozen=True, kw_only=True):
     groups: tuple[str, ...] = ()
     # None: the machine's, if the wall has that; else none at all.
     network: Joined | None = None
+    # None at all, whatever the wall has.
+    offline: bool = False
     # Whether hooks and settings of repositories are read-only; programs of ours may have to write them.
     protects_git: bool = True
     # Empty: that of the workspace, and what it is a worktree of.
@@ -133,7 +135,7 @@ def _join(wall: Wall, network: Joined | None) -> list[str]:
 
 def _namespaces(wall: Wall, cell: Cell) -> list[str]:
     """Empty ones, in which the program behind then builds what the command sees."""
-    alone = not wall.network and cell.network is None
+    alone = cell.offline or (not wall.network and cell.network is None)
     if wall.kind == "bubblewrap":
         options = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1"]
         options += ["--die-with-parent", "--new-session", "--dev-bind", "/", "/", "--cap-add", "ALL"]

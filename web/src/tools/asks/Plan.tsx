@@ -25,7 +25,7 @@ export function PlanAsk({ ask }: { ask: ActionCall }) {
         className="flex flex-col gap-2"
         onSubmit={event => {
           event.preventDefault();
-          if (remarks.trim() !== "") submit({ accepted: false, remarks: remarks.trim() });
+          if (remarks.trim() !== "") submit({ approved: false, note: remarks.trim() });
         }}
       >
         <label htmlFor={id} className="text-sm">
@@ -43,7 +43,7 @@ export function PlanAsk({ ask }: { ask: ActionCall }) {
             weight="main"
             busy={busy}
             disabled={remarks.trim() !== ""}
-            onClick={() => submit({ accepted: true })}
+            onClick={() => submit({ approved: true })}
           >
             {t.accept}
           </Button>

@@ -43,15 +43,17 @@ export function Questions({ chatId, view }: BodyProps) {
 
 export function Plan({ view }: BodyProps) {
   const answer = fieldsOf(view.output);
-  const remarks = textIn(answer, "remarks");
+  // Answers of earlier versions had other names.
+  const remarks = textIn(answer, "note") || textIn(answer, "remarks");
+  const approved = answer.approved === true || answer.accepted === true;
   return (
     <div className="flex flex-col gap-2 text-sm">
       <div className="rounded-md border bg-canvas px-3 py-1">
         <Markdown text={textIn(view.input, "plan")} />
       </div>
       {isOver(view.state) && (
-        <p className={answer.accepted === true ? "text-good" : "text-soft"}>
-          {answer.accepted === true
+        <p className={approved ? "text-good" : "text-soft"}>
+          {approved
             ? t.planAccepted
             : remarks
               ? t.planSentBack(remarks)

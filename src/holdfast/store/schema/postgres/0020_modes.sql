@@ -1,0 +1,78 @@
+-- What a chat's agent may do, and whether its writes wait for review.
+ALTER TABLE chats ADD COLUMN mode text NOT NULL DEFAULT 'build';
+ALTER TABLE chats ADD COLUMN writes text NOT NULL DEFAULT 'direct';
+ALTER TABLE named_agents ADD COLUMN mode text;
+ALTER TABLE named_agents ADD COLUMN writes text;
+
+-- As `chat_moved` and `chat_created_2`, which replicas of the version before still use.
+CREATE TYPE chat_moved_2 AS (
+    id text,
+    before bigint,
+    version bigint,
+    history_version bigint,
+    queue_version bigint,
+    retry_version bigint,
+    attempt bigint,
+    turn bigint,
+    turn_kind text,
+    turn_model text,
+    turn_effort text,
+    turn_steps bigint,
+    compaction text,
+    last_message_id text,
+    answer_id text,
+    message_count bigint,
+    queue_length bigint,
+    spent_tokens bigint,
+    spent_usd_micros bigint,
+    updated_at bigint,
+    usage text,
+    last_error text,
+    retry text,
+    mode text,
+    writes text,
+    status text,
+    archived boolean,
+    active_at bigint,
+    lease_worker_id text,
+    lease_number bigint
+);
+
+CREATE TYPE chat_created_3 AS (
+    id text,
+    owner_id text,
+    parent_id text,
+    parent_call_id text,
+    root_id text,
+    run_id text,
+    origin text,
+    created_at bigint,
+    version bigint,
+    history_version bigint,
+    queue_version bigint,
+    retry_version bigint,
+    attempt bigint,
+    turn bigint,
+    turn_kind text,
+    turn_model text,
+    turn_effort text,
+    turn_steps bigint,
+    compaction text,
+    last_message_id text,
+    answer_id text,
+    message_count bigint,
+    queue_length bigint,
+    spent_tokens bigint,
+    spent_usd_micros bigint,
+    updated_at bigint,
+    usage text,
+    last_error text,
+    retry text,
+    mode text,
+    writes text,
+    status text,
+    archived boolean,
+    active_at bigint,
+    lease_worker_id text,
+    lease_number bigint
+);
