@@ -1,6 +1,6 @@
 """What an agent may do in a mode. The tool list is the same in every mode, so that prompts stay cached; a
-call that the mode forbids is answered `denied (mode)`. Several modes may bind a chat, its own and those of the
-chats above it: then all of them must allow a call."""
+call that the mode forbids is answered `denied (mode)`. Several modes may bind a chat, its own and those of
+the chats above it: then all of them must allow a call."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal

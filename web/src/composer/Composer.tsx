@@ -19,7 +19,7 @@ import { toast } from "@/ui/view";
 import { useCommands } from "./commands";
 import { useDraft } from "./drafts";
 import type { How } from "./keys";
-import { AgentPicker, type Choice, ModePicker, ModelPicker, nextMode, WorkspacePicker } from "./Pickers";
+import { AgentPicker, type Choice, ModelPicker, ModePicker, nextMode, WorkspacePicker } from "./Pickers";
 import { Queue } from "./Queue";
 import { useOnce } from "./sending";
 import { Writer } from "./Writer";

@@ -1,7 +1,12 @@
 // What a key means where one writes. Pure.
 
 export type How = "queue" | "steer" | "interrupt";
-export type Meaning = { kind: "send"; how: How } | { kind: "recall"; step: 1 | -1 } | { kind: "stop" } | { kind: "mode" } | null;
+export type Meaning =
+  | { kind: "send"; how: How }
+  | { kind: "recall"; step: 1 | -1 }
+  | { kind: "stop" }
+  | { kind: "mode" }
+  | null;
 
 interface Pressed {
   key: string;

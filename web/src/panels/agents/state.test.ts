@@ -35,6 +35,8 @@ function agent(change: Partial<Chat>): Chat {
     last_turn: null,
     children: 0,
     max_steps: null,
+    mode: "build",
+    writes: "direct",
     ...change,
   };
 }

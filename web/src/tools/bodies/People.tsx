@@ -53,11 +53,7 @@ export function Plan({ view }: BodyProps) {
       </div>
       {isOver(view.state) && (
         <p className={approved ? "text-good" : "text-soft"}>
-          {approved
-            ? t.planAccepted
-            : remarks
-              ? t.planSentBack(remarks)
-              : readable(view.output)}
+          {approved ? t.planAccepted : remarks ? t.planSentBack(remarks) : readable(view.output)}
         </p>
       )}
     </div>
