@@ -44,6 +44,7 @@ def tools() -> str:
         limits=nothing,
         family=cast(Any, SimpleNamespace(store=None)),
         files=nothing,
+        code=nothing,
         store=nothing,
         ids=nothing,
         clock=nothing,

@@ -70,6 +70,7 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "DELETE /workspaces/{workspace_id}": WRITE,
     "GET /workspaces/{workspace_id}/files": READ,
     "GET /workspaces/{workspace_id}/diff": READ,
+    "GET /workspaces/{workspace_id}/code-map": READ,
     "GET /workspaces/{workspace_id}/agents": READ,
     "POST /workspaces/{workspace_id}/agents/trust": WRITE,
     "GET /workspaces/{workspace_id}/trust": READ,

@@ -20,6 +20,7 @@ BUILT_IN: tuple[Tool, ...] = (
         limits=_nothing,
         family=_family,
         files=_nothing,
+        code=_nothing,
         store=_nothing,
         ids=_nothing,
         clock=_nothing,

@@ -38,6 +38,7 @@ from holdfast.tools.agent_names import AgentNames
 from holdfast.tools.agent_trust import AgentTrust
 from holdfast.tools.registry import ToolRegistry as Tools
 from holdfast.tools.trust import Trust
+from holdfast.workspaces.code.code_indexes import CodeIndexes
 from holdfast.workspaces.commands.walled_programs import Walled
 from holdfast.workspaces.places.chat_directory import Workspaces
 
@@ -66,6 +67,8 @@ class Services:
     # Runs programs on what is in workspaces.
     walled: Walled
     files: StoredFiles
+    # Maps source code.
+    code: CodeIndexes
     runs: Runs
     # The configuration as it is now: it may be read again while the server runs.
     config: Callable[[], Config]

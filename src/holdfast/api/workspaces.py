@@ -18,6 +18,7 @@ from holdfast.core.shapes import Border, Record
 from holdfast.core.workspaces import Workspace, WorkspaceKind
 from holdfast.store import workspaces
 from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.code.code_process import MapQuestion
 from holdfast.workspaces.git.changes import diff_workspace
 from holdfast.workspaces.git.repositories import branch_of, repository_of
 from holdfast.workspaces.search.file_lookup import find_files
@@ -61,6 +62,14 @@ class WorkspaceDiff(Record, frozen=True, kw_only=True):
     truncated: bool
     # Whether the directory is the top of a git repository: without one nothing is known of changes.
     git: bool
+
+
+class CodeMapShown(Record, frozen=True, kw_only=True):
+    """`left_out` files were not read yet, because there are many: ask again."""
+
+    text: str
+    files: int
+    left_out: int
 
 
 @get("/workspaces", guards=[needs("chats:read")])
@@ -156,6 +165,25 @@ async def workspace_diff(workspace_id: InPath, services: With, caller: By) -> Wo
     return WorkspaceDiff(diff=difference.text, truncated=difference.truncated, git=True)
 
 
+@get("/workspaces/{workspace_id:str}/code-map", guards=[needs("chats:read")])
+async def workspace_code_map(
+    workspace_id: InPath,
+    services: With,
+    caller: By,
+    path: Annotated[str, QueryParameter(max_length=4096, description="A directory or file in it.")] = ".",
+    tokens: Annotated[int, QueryParameter(ge=100, le=20_000, description="How long it may be.")] = 4_000,
+) -> CodeMapShown:
+    """The definitions that other files use most, by file."""
+    found = await own_workspace(services, caller, workspace_id)
+    root = services.workspaces.root(found)
+    try:
+        below = "/".join(root.parse(path))
+    except InvalidInput as error:
+        raise invalid("path", error.text) from None
+    answer = await services.code.ask(root, found.id, MapQuestion(below=below, tokens=tokens))
+    return CodeMapShown(text=answer.text, files=answer.files, left_out=answer.left_out)
+
+
 async def own_workspace(services: Services, caller: By, workspace_id: str) -> Workspace:
     found = (
         await services.store.read(workspaces.workspace(WorkspaceId(workspace_id), caller.user.id))
@@ -181,6 +209,7 @@ router = Router(
         delete_workspace,
         look_up_files,
         workspace_diff,
+        workspace_code_map,
     ],
     tags=["workspaces"],
 )

@@ -14,6 +14,7 @@ from holdfast.cli import (
     chat,
     chat_changes,
     chats,
+    code,
     db,
     doctor,
     export,
@@ -82,6 +83,7 @@ for command in (
 app.command("import")(import_chat.import_chat)
 app.add_typer(workflows.app, name="workflow")
 app.add_typer(workspaces.app, name="workspace")
+app.add_typer(code.app, name="code")
 app.add_typer(agents.app, name="agent")
 app.add_typer(skills.app, name="skill")
 app.add_typer(users.app, name="user")

@@ -133,6 +133,7 @@ async def opened(
                 agent_trust=box.agent_trust,
                 walled=box.walled,
                 files=box.files,
+                code=box.code,
                 runs=box.workflows.runs,
                 config=lambda: following.config,
                 reload=following.reload,

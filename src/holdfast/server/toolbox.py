@@ -39,6 +39,7 @@ from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.tools.trust import Trust
 from holdfast.tools.waits import patiently
 from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.code.code_indexes import CodeIndexes
 from holdfast.workspaces.commands.cgroups import Cgroups
 from holdfast.workspaces.commands.check import Checks
 from holdfast.workspaces.commands.limits import CommandLimits
@@ -68,6 +69,7 @@ class Toolbox:
     worktrees: Worktrees
     isolation: OwnWorktrees
     files: StoredFiles
+    code: CodeIndexes
     processes: Processes
     probe: Probe
     workflows: WorkflowParts
@@ -140,6 +142,7 @@ async def toolbox(
             ids=ids,
             behind=walled.on_file if walled.stands else None,
         )
+        code = CodeIndexes(walled, data)
         agent_names = AgentNames(store, workspaces)
         # A feature that reads what a workspace brings along, and runs it, registers its kind here.
         trust = Trust(store, workspaces, clock)
@@ -185,6 +188,7 @@ async def toolbox(
                     limits=limits,
                     family=family,
                     files=files,
+                    code=code,
                     store=store,
                     clock=clock,
                     ids=ids,
@@ -217,6 +221,7 @@ async def toolbox(
             worktrees=worktrees,
             isolation=isolation,
             files=files,
+            code=code,
             processes=processes,
             probe=found,
             workflows=driven,

@@ -12,6 +12,7 @@ from holdfast.server.parts import Parts
 from holdfast.store import chats, collisions
 from holdfast.tools.intents import finish_left_over
 from holdfast.workspaces.places.upkeep import (
+    remove_code_indexes,
     remove_commands,
     remove_left_over,
     remove_orphans,
@@ -50,6 +51,7 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
     async def remove_directories() -> None:
         await remove_orphans(services.store, box.worktrees)
         await remove_scratch(services.store, box.workspaces.roots)
+        await remove_code_indexes(services.store, box.workspaces.roots)
         await remove_commands(services.store, box.processes)
         await remove_left_over(services.store, box.worktrees, box.workspaces.roots, services.clock.now())
         await box.files.sweep()

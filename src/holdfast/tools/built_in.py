@@ -8,6 +8,7 @@ from holdfast.store.interface import Store
 from holdfast.tools.access import access_tool
 from holdfast.tools.agents import agent_tools
 from holdfast.tools.attach_file import attach_tool
+from holdfast.tools.code import code_tools
 from holdfast.tools.collisions import Colliding
 from holdfast.tools.commands import command_tools
 from holdfast.tools.contract import Tool
@@ -18,6 +19,8 @@ from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
 from holdfast.tools.search import search_tools
 from holdfast.tools.subagents import subagent_tools
 from holdfast.tools.todo import TODO
+from holdfast.workspaces.code.code_indexes import CodeIndexes
+from holdfast.workspaces.code.grammars import installed
 from holdfast.workspaces.commands.limits import CommandLimits
 from holdfast.workspaces.commands.processes import Processes
 from holdfast.workspaces.commands.walled_programs import Walled
@@ -34,6 +37,7 @@ def built_in(
     limits: CommandLimits,
     family: AgentFamily,
     files: StoredFiles,
+    code: CodeIndexes,
     store: Store,
     clock: Clock,
     ids: Ids,
@@ -49,6 +53,7 @@ def built_in(
         attach_tool(workspaces, files),
         access_tool(store, workspaces, clock, ids),
         *search_tools(workspaces, walled, ripgrep),
+        *(code_tools(workspaces, code) if installed() else ()),
         *command_tools(processes, workspaces, clock, limits, about_network),
         *agent_tools(family),
         *subagent_tools(family),

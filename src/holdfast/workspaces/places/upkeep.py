@@ -10,6 +10,7 @@ from holdfast.core.ids import ChatId, WorkspaceId, is_uuid7
 from holdfast.store.interface import Store
 from holdfast.store.workspaces import ORPHAN_MICROS, delete, is_known, orphans
 from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.code.code_indexes import FOLDER as CODE_FOLDER
 from holdfast.workspaces.commands.processes import Processes
 from holdfast.workspaces.git.worktrees import Worktrees
 from holdfast.workspaces.places.allowed_roots import Roots
@@ -31,6 +32,20 @@ async def remove_scratch(store: Store, roots: Roots) -> int:
     gone = 0
     for name in await blocking(lambda: _names(base)):
         if is_uuid7(name) and await store.view(ChatId(name)) is None:
+            await blocking(lambda name=name: shutil.rmtree(base / name, ignore_errors=True))
+            gone += 1
+    return gone
+
+
+async def remove_code_indexes(store: Store, roots: Roots) -> int:
+    """An index belongs to a workspace, or to a chat with a scratch directory."""
+    base = roots.data / CODE_FOLDER
+    gone = 0
+    for name in await blocking(lambda: _names(base)):
+        known = is_uuid7(name) and (
+            await store.read(is_known(WorkspaceId(name))) or await store.view(ChatId(name)) is not None
+        )
+        if not known:
             await blocking(lambda name=name: shutil.rmtree(base / name, ignore_errors=True))
             gone += 1
     return gone

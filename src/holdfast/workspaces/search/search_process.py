@@ -181,7 +181,7 @@ def _watch() -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def _covers(root: int, paths: tuple[str, ...]) -> Iterator[Identity]:
+def covers(root: int, paths: tuple[str, ...]) -> Iterator[Identity]:
     for path in paths:
         try:
             yield identity_of(os.stat(path, dir_fd=root, follow_symlinks=False))
@@ -200,7 +200,7 @@ def main() -> None:
         threading.Thread(target=_watch, daemon=True).start()
     request = msgspec.json.decode(asked, type=SearchRequest)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    hidden = frozenset((*request.hidden, *_covers(root, request.covered)))
+    hidden = frozenset((*request.hidden, *covers(root, request.covered)))
     tree = Tree(root, kernel_open(), links=request.links, hidden=hidden)
     out = sys.stdout.buffer
     for event in answer(tree, request, lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)):

@@ -106,7 +106,7 @@ def _named(tree: Tree, request: SearchRequest, found: list[str]) -> Results:
 
 
 async def _scan_walled(walled: Walled, root: Root, request: SearchRequest, lines: list[str]) -> str | None:
-    hidden, covered = await blocking(lambda: _hidden(root))
+    hidden, covered = await blocking(lambda: hidden_below(root))
     request = replace(request, hidden=hidden, covered=covered)
     async with walled.room() as room:
         asked = room.own / "request"
@@ -121,7 +121,7 @@ async def _scan_walled(walled: Walled, root: Root, request: SearchRequest, lines
             return await _collect(running.process, lines)
 
 
-def _hidden(root: Root) -> tuple[tuple[Identity, ...], tuple[str, ...]]:
+def hidden_below(root: Root) -> tuple[tuple[Identity, ...], tuple[str, ...]]:
     """What no search finds, by device and inode, and by path below the root."""
     paths = () if root.hidden is None else root.hidden.paths()
     covered = (str(path.relative_to(root.path)) for path in paths if path.is_relative_to(root.path))
