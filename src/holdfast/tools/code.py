@@ -38,7 +38,8 @@ class CodeSymbols(Input, frozen=True, kw_only=True):
 
 class CodeImpact(Input, frozen=True, kw_only=True):
     symbol: Annotated[
-        str | None, Meta(description="A defined name, exactly.", max_length=200, examples=["parse_config"])
+        Annotated[str, Meta(max_length=200)] | None,
+        Meta(description="A defined name, exactly.", examples=["parse_config"]),
     ] = None
     path: Annotated[
         str | None, Meta(description="A file or directory instead of a symbol.", examples=["src/config.py"])
