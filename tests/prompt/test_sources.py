@@ -48,7 +48,7 @@ def test_files_are_named_and_skills_are_listed() -> None:
     )
     skill = Skill(name="release", description="How we release.", folder=".agents/skills/release")
     assert skills_text([skill]) == (
-        "Skills of this workspace (read one with read_skill before such a task):\n- release: How we release."
+        "Skills (read one with read_skill before such a task):\n- release: How we release."
     )
     assert skills_text([]) == ""
 

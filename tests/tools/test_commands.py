@@ -101,6 +101,24 @@ async def test_without_a_wall_a_person_is_asked(bench: Bench) -> None:
 # execute
 
 
+async def test_a_program_gets_its_arguments_as_they_are(bench: Bench) -> None:
+    words = ["printf", "%s|", "a b", "$HOME", "it's", "*", "; id", "$(id)", ""]
+    answer: Any = (await bench.call("execute", args=words)).output
+    assert answer["output"] == "a b|$HOME|it's|*|; id|$(id)||"
+    listed: Any = (await bench.call("process_list")).output
+    assert listed["processes"][0]["command"].startswith("printf '%s|' 'a b'")
+    for word in ("eval", "cd", "no-such-program"):
+        assert (await bench.call("execute", args=[word, "."])).outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"command": "true", "args": ["true"]}, {"args": [""]}, {"args": ["a\0b"]}]
+)
+async def test_either_a_line_or_a_program(bench: Bench, given: dict[str, Any]) -> None:
+    with pytest.raises(ToolError):
+        await bench.call("execute", **given)
+
+
 async def test_a_command_that_succeeds(bench: Bench) -> None:
     answer = await bench.call("execute", command="echo hello; pwd")
     assert answer.outcome == "succeeded"

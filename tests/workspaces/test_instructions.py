@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.errors import NotFound
+from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.prompt.workspace import instructions_text
 from holdfast.workspaces.places.instructions import LIMIT_BYTES, Instructions, read_instructions
 from holdfast.workspaces.places.skills import list_skills, parse_head, read_skill
@@ -82,8 +82,25 @@ def test_skills_are_listed_by_name_and_read_on_demand(stage: Stage) -> None:
     ]
     found, text = read_skill(stage.root, "release-notes")
     assert (found.folder, text) == (".agents/skills/b", "# How\nStep 1\n")
-    with pytest.raises(NotFound, match="Skills of this workspace: a, release-notes"):
+    with pytest.raises(NotFound, match="Skills: a, release-notes"):
         read_skill(stage.root, "gone")
+
+
+def test_skills_of_the_user_come_after_those_of_the_workspace(stage: Stage, tmp_path: Path) -> None:
+    skill(stage, "b", "---\nname: both\ndescription: Of the workspace.\n---\nhere\n")
+    for name, description in (("both", "Of the user."), ("mine", "Mine alone.")):
+        (tmp_path / "own" / name / "more").mkdir(parents=True)
+        (tmp_path / "own" / name / "SKILL.md").write_text(f"---\ndescription: {description}\n---\nthere\n")
+        (tmp_path / "own" / name / "more" / "list.md").write_text("a list\n")
+    own = (tmp_path / "nowhere", tmp_path / "own")
+    found = [(each.name, each.description, each.place) for each in list_skills(stage.root, own)]
+    assert found == [("both", "Of the workspace.", "workspace"), ("mine", "Mine alone.", "user")]
+    assert [each.name for each in list_skills(None, own)] == ["both", "mine"]
+    assert read_skill(stage.root, "mine", own)[1] == "there\n"
+    assert read_skill(stage.root, "mine", own, "more/list.md")[1] == "a list\n"
+    for file in ("../both/SKILL.md", "/etc/passwd", "gone"):
+        with pytest.raises(InvalidInput):
+            read_skill(stage.root, "mine", own, file)
 
 
 def test_what_is_no_skill_is_left_out(stage: Stage) -> None:
@@ -95,7 +112,7 @@ def test_what_is_no_skill_is_left_out(stage: Stage) -> None:
     stage.link(".agents/skills/out/SKILL.md", stage.outside / "secret.txt")
     (stage.inside / ".agents/skills/file").write_text("x")
     assert list_skills(stage.root) == ()
-    with pytest.raises(NotFound, match="Skills of this workspace: none"):
+    with pytest.raises(NotFound, match="Skills: none"):
         read_skill(stage.root, "../../etc")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from litestar.connection import ASGIConnection
@@ -64,6 +65,8 @@ class Services:
     # Which content of a workspace its user trusts.
     trust: Trust
     agent_trust: AgentTrust
+    # Where skills are that belong to no workspace.
+    skills: tuple[Path, ...]
     # Runs programs on what is in workspaces.
     walled: Walled
     files: StoredFiles

@@ -1,4 +1,4 @@
-"""Skills that agents find in a workspace: names and descriptions, as a model is told them."""
+"""Skills that agents find: names and descriptions, as a model is told them, and where each one is."""
 
 from typing import Annotated
 
@@ -24,11 +24,11 @@ async def list_all_skills(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[Skill]:
-    """Those of a workspace, by name; without one there are none."""
-    if workspace_id is None:
-        return Page(items=())
-    root = services.workspaces.root(await own_workspace(services, caller, workspace_id))
-    found = await blocking(lambda: list_skills(root))
+    """Those of a workspace and those that all workspaces have, by name."""
+    root = None
+    if workspace_id is not None:
+        root = services.workspaces.root(await own_workspace(services, caller, workspace_id))
+    found = await blocking(lambda: list_skills(root, services.skills))
     return page_of(found, limit, cursor, lambda skill: skill.name)
 
 

@@ -20,6 +20,7 @@ class SkillRow(Record, frozen=True, kw_only=True):
     name: str
     description: str
     folder: str
+    place: str = "workspace"
 
 
 @app.command("list")
@@ -43,8 +44,14 @@ def list_skills(workspace: WorkspaceName = None, as_json: AsJson = False, url: U
 
     if skills:
         print_table(
-            ("name", "description"),
-            [(neutral_line(skill.name, 100), neutral_line(skill.description, 500)) for skill in skills],
+            ("name", "place", "description"),
+            [
+                (neutral_line(skill.name, 100), skill.place, neutral_line(skill.description, 500))
+                for skill in skills
+            ],
         )
     else:
-        print("No skills. An agent finds those in .agents/skills/NAME/SKILL.md of its workspace.")
+        print(
+            "No skills. Agents find those in .agents/skills/NAME/SKILL.md of their workspace and of your "
+            "home directory."
+        )

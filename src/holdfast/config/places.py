@@ -99,6 +99,11 @@ def config_directory(environ: Mapping[str, str]) -> Path:
     return Path(os.path.expanduser(environ.get("XDG_CONFIG_HOME") or "~/.config"), "holdfast")
 
 
+def skill_directories(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where the person who runs the server keeps skills for all workspaces; the first of a name counts."""
+    return config_directory(environ) / "skills", Path(os.path.expanduser("~/.agents/skills"))
+
+
 def read_file(path: Path) -> ConfigValues:
     try:
         text = path.read_text(encoding="utf-8")

@@ -80,14 +80,14 @@ class InstructionFiles:
 class SkillList:
     place: PromptPlace = "skills"
 
-    def __init__(self, workspaces: Workspaces) -> None:
+    def __init__(self, workspaces: Workspaces, own: tuple[Path, ...] = ()) -> None:
+        """`own`: the directories of the person who runs the server."""
         self._workspaces = workspaces
+        self._own = own
 
     async def text(self, where: PromptChat) -> str:
-        if where.workspace_id is None:
-            return ""
-        root = await self._workspaces.root_of(where)
-        return skills_text(await blocking(lambda: list_skills(root)))
+        root = None if where.workspace_id is None else await self._workspaces.root_of(where)
+        return skills_text(await blocking(lambda: list_skills(root, self._own)))
 
 
 def instructions_text(found: Iterable[Instructions]) -> str:
@@ -98,9 +98,7 @@ def instructions_text(found: Iterable[Instructions]) -> str:
 def skills_text(skills: Iterable[Skill]) -> str:
     """Names and descriptions; an agent reads the rest when it needs it."""
     names = "\n".join(f"- {skill.name}: {skill.description}" for skill in skills)
-    return (
-        f"Skills of this workspace (read one with read_skill before such a task):\n{names}" if names else ""
-    )
+    return f"Skills (read one with read_skill before such a task):\n{names}" if names else ""
 
 
 def _with_cut(each: Instructions) -> str:

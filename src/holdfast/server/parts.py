@@ -14,6 +14,7 @@ from holdfast.api.attempts import Attempts
 from holdfast.api.services import Services
 from holdfast.bus.interface import Bus
 from holdfast.bus.memory import MemoryBus
+from holdfast.config.places import skill_directories
 from holdfast.config.sections import Config
 from holdfast.core.accounts import User
 from holdfast.core.clock import SystemClock
@@ -131,6 +132,7 @@ async def opened(
                 agent_names=box.agent_names,
                 trust=box.trust,
                 agent_trust=box.agent_trust,
+                skills=skill_directories(environ),
                 walled=box.walled,
                 files=box.files,
                 code=box.code,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from holdfast.bus.interface import Bus
-from holdfast.config.places import config_directory
+from holdfast.config.places import config_directory, skill_directories
 from holdfast.config.sections import Config
 from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError
@@ -194,6 +194,7 @@ async def toolbox(
                     ids=ids,
                     ripgrep=await blocking(find_ripgrep),
                     about_network=processes.about_network,
+                    skills=skill_directories(environ),
                 ),
                 *workflow_tools(driven.runs, family),
             )
@@ -206,7 +207,7 @@ async def toolbox(
                 (
                     Workplace(workspaces, lambda: _command_rules(config(), found)),
                     InstructionFiles(workspaces, config_directory(environ)),
-                    SkillList(workspaces),
+                    SkillList(workspaces, skill_directories(environ)),
                     WorkflowList(driven.runs.library),
                 ),
                 lambda: config().workspaces,

@@ -9,12 +9,11 @@ from msgspec import Meta, to_builtins
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import Command, Send, Stop
 from holdfast.core.ids import ChatId, is_uuid7
-from holdfast.core.messages import Message
-from holdfast.core.parts import Text, ToolCall
-from holdfast.core.shapes import Json
+from holdfast.core.parts import Text
 from holdfast.store import children, messages
 from holdfast.store.children import Child
 from holdfast.store.interface import Applied, Once
+from holdfast.tools.chats import spoken
 from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.tools.end_results import EndResults, fitted, shown
 from holdfast.tools.family import AgentFamily
@@ -194,7 +193,7 @@ class Agents:
     async def read(self, context: ToolContext, wanted: OneAgent) -> ToolAnswer:
         child = await self.own(context, wanted.agent_id)
         newest = await self._store.read(messages.newest(child.id, limit=SHOWN_MESSAGES))
-        told = [spoken for message in newest if (spoken := _spoken(message)) is not None]
+        told = [said for message in newest if (said := spoken(message)) is not None]
         return ToolAnswer(output={"agent": to_builtins(shown(child)), "messages": told})
 
     async def own(self, context: ToolContext, agent_id: str) -> Child:
@@ -208,15 +207,6 @@ class Agents:
 
     async def _own_ids(self, context: ToolContext, agent_ids: Sequence[str]) -> tuple[ChatId, ...]:
         return tuple([(await self.own(context, agent_id)).id for agent_id in dict.fromkeys(agent_ids)])
-
-
-def _spoken(message: Message) -> Json:
-    """What was said and which tools were called; nothing for results, which are long."""
-    text = "\n".join(part.text for part in message.parts if isinstance(part, Text))
-    called: list[Json] = [part.name for part in message.parts if isinstance(part, ToolCall)]
-    if not text and not called:
-        return None
-    return {"role": message.role, **({"text": text} if text else {}), **({"calls": called} if called else {})}
 
 
 def _done(_: Applied) -> tuple[int, bytes]:

@@ -1,6 +1,8 @@
 """Every built-in tool, from what they work with: the one list that the server, the reference and the tests
 read."""
 
+from pathlib import Path
+
 from holdfast.core.clock import Clock
 from holdfast.core.ids import Ids
 from holdfast.files.stored_files import StoredFiles
@@ -8,6 +10,7 @@ from holdfast.store.interface import Store
 from holdfast.tools.access import access_tool
 from holdfast.tools.agents import agent_tools
 from holdfast.tools.attach_file import attach_tool
+from holdfast.tools.chats import chat_tools
 from holdfast.tools.code import code_tools
 from holdfast.tools.collisions import Colliding
 from holdfast.tools.commands import command_tools
@@ -44,15 +47,18 @@ def built_in(
     # The program that searches; None: we do it ourselves.
     ripgrep: str | None,
     about_network: str = "",
+    # Where skills are that belong to no workspace.
+    skills: tuple[Path, ...] = (),
 ) -> tuple[Tool, ...]:
     return (
         ASK_USER,
         PROPOSE_PLAN,
         TODO,
         *file_tools(workspaces, seen, Colliding(store, workspaces, seen, clock, ids), EditIntents(store)),
+        *chat_tools(store),
         attach_tool(workspaces, files),
         access_tool(store, workspaces, clock, ids),
-        *search_tools(workspaces, walled, ripgrep),
+        *search_tools(workspaces, walled, ripgrep, skills),
         *(code_tools(workspaces, code) if installed() else ()),
         *command_tools(processes, workspaces, clock, limits, about_network),
         *agent_tools(family),

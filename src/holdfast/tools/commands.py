@@ -20,7 +20,7 @@ from holdfast.core.shortage import is_shortage
 from holdfast.tools.approval import EXECUTE
 from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.tools.output import OUTPUT_LIMIT
-from holdfast.workspaces.commands.command_setup import CommandOrder
+from holdfast.workspaces.commands.command_setup import CommandOrder, words_of
 from holdfast.workspaces.commands.limits import CommandLimits
 from holdfast.workspaces.commands.mounts import CommandPlace
 from holdfast.workspaces.commands.output_excerpts import OutputExcerpt, head_and_tail, stretch
@@ -46,14 +46,20 @@ class Places(Protocol):
 
 class Execute(Input, frozen=True, kw_only=True):
     command: Annotated[
-        str,
+        Annotated[str, Meta(min_length=1, max_length=COMMAND)] | None,
         Meta(
-            min_length=1,
-            max_length=COMMAND,
             description="What to run, as one would type it into bash. Standard input is empty.",
             examples=["python -m pytest -q tests/test_parser.py"],
         ),
-    ]
+    ] = None
+    args: Annotated[
+        Annotated[list[str], Meta(min_length=1, max_length=1000)] | None,
+        Meta(
+            description="Instead of command: a program and its arguments, without a shell. Nothing in them "
+            "is expanded or interpreted.",
+            examples=[["git", "log", "--grep", "it's $5"]],
+        ),
+    ] = None
     timeout_seconds: Annotated[
         Annotated[int, Meta(ge=1, le=3600)] | UnsetType,
         Meta(
@@ -196,7 +202,8 @@ class Commands:
         return ToolAnswer(output={"sent": number.name, **_state(process.entry, self._clock.now())})
 
     async def _order(self, context: ToolContext, asked: Execute) -> CommandOrder:
-        if "\0" in asked.command or not _encodable(asked.command):
+        command = _command(asked)
+        if any("\0" in word or not _encodable(word) for word in words_of(command)):
             raise ToolError(
                 "The command has a character that no program can be given. Write it to a file instead."
             )
@@ -210,7 +217,7 @@ class Commands:
             place=replace(place, read_only=True) if context.read_only else place,
             offline=context.read_only,
             cwd=cwd,
-            command=asked.command,
+            command=command,
             background=asked.background,
             still_ours=context.still_ours,
         )
@@ -266,6 +273,16 @@ class Commands:
                 return "It was cancelled and stopped with everything it started."
             case _:
                 return ""
+
+
+def _command(asked: Execute) -> str | tuple[str, ...]:
+    if asked.command is not None and asked.args is None:
+        return asked.command
+    if asked.args is None or asked.command is not None:
+        raise ToolError("Give either command, a line for the shell, or args, a program and its arguments.")
+    if not asked.args[0] or sum(map(len, asked.args)) > COMMAND:
+        raise ToolError(f"args begins with the name of a program and has at most {COMMAND} characters.")
+    return tuple(asked.args)
 
 
 def _limit(context: ToolContext, asked: Execute) -> float:

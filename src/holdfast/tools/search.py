@@ -64,11 +64,17 @@ class Grep(Input, frozen=True, kw_only=True):
 
 class ReadSkill(Input, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="As the list of skills has it.", examples=["release-notes"])]
+    file: Annotated[
+        str | None, Meta(description="Another file of the skill, by its path in the skill's folder.")
+    ] = None
 
 
-def search_tools(workspaces: Workspaces, walled: Walled, ripgrep: str | None) -> tuple[Tool, ...]:
-    """`ripgrep` is where the program is, if it is there: it only makes searches quicker."""
-    searches = Searches(workspaces, walled, ripgrep)
+def search_tools(
+    workspaces: Workspaces, walled: Walled, ripgrep: str | None, skills: tuple[Path, ...] = ()
+) -> tuple[Tool, ...]:
+    """`ripgrep` is where the program is, if it is there: it only makes searches quicker. `skills` are the
+    directories of skills that do not belong to a workspace."""
+    searches = Searches(workspaces, walled, ripgrep, skills)
     return (
         Tool(
             name="glob",
@@ -96,7 +102,7 @@ def search_tools(workspaces: Workspaces, walled: Walled, ripgrep: str | None) ->
         ),
         Tool(
             name="read_skill",
-            description="Read a skill of the workspace: what to do for one kind of task. Read it first.",
+            description="Read a skill: what to do for one kind of task. Read it before such a task.",
             input=ReadSkill,
             run=searches.read_skill,
             effect="read",
@@ -106,7 +112,10 @@ def search_tools(workspaces: Workspaces, walled: Walled, ripgrep: str | None) ->
 
 
 class Searches:
-    def __init__(self, workspaces: Workspaces, walled: Walled, ripgrep: str | None) -> None:
+    def __init__(
+        self, workspaces: Workspaces, walled: Walled, ripgrep: str | None, skills: tuple[Path, ...]
+    ) -> None:
+        self._skills = skills
         self._workspaces = workspaces
         self._walled = walled
         self._ripgrep = ripgrep
@@ -143,7 +152,9 @@ class Searches:
 
     async def read_skill(self, context: ToolContext, given: ReadSkill) -> ToolAnswer:
         async def read(root: Root) -> str:
-            skill, text = await blocking(lambda: read_skill(root, given.name))
+            skill, text = await blocking(lambda: read_skill(root, given.name, self._skills, given.file))
+            if skill.place == "user":
+                return f"[skill {skill.name}; read its other files with read_skill and file]\n{text}"
             return f"[skill {skill.name}; its other files are in {skill.folder}]\n{text}"
 
         return await self._do(context, read)

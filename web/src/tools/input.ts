@@ -20,6 +20,16 @@ export function textsIn(value: unknown, name: string): string[] {
   return listIn(value, name).filter(one => typeof one === "string");
 }
 
+/** What a call runs, as one would type it: a line for the shell, or a program and its arguments. */
+export function commandIn(input: unknown): string {
+  const words = textsIn(input, "args");
+  return textIn(input, "command") || words.map(shellWord).join(" ");
+}
+
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+}
+
 /** A value as people read it: text as it is, anything else as JSON. */
 export function readable(value: unknown): string {
   if (typeof value === "string") return value;

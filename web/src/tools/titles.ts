@@ -2,7 +2,7 @@
 
 import { visible } from "@/text/visible";
 import { texts } from "@/texts";
-import { fieldsOf, listIn, readable, textIn, textsIn } from "./input";
+import { commandIn, fieldsOf, listIn, readable, textIn, textsIn } from "./input";
 
 export interface Title {
   what: string;
@@ -36,7 +36,7 @@ const TITLES: Record<string, Make> = {
   grep: input => [t.grep, `${textIn(input, "pattern")}${inside(input)}`],
   execute: input => [
     input && fieldsOf(input).background === true ? t.execute_background : t.execute,
-    textIn(input, "command"),
+    commandIn(input),
   ],
   process_output: process(t.process_output),
   process_list: () => [t.process_list, ""],

@@ -2,6 +2,7 @@
 is started and cleared away when it has ended; both in the pump's thread, because both wait for the disk."""
 
 import os
+import shlex
 import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -35,12 +36,27 @@ class CommandOrder(Record, frozen=True, kw_only=True):
     chat_id: ChatId
     place: CommandPlace
     cwd: Path
-    command: str
+    # A line for the shell, or a program and its arguments.
+    command: str | tuple[str, ...]
     background: bool = False
     # Without any network, whatever other commands have.
     offline: bool = False
     # Asked directly before it is started: whether whoever wants it may still have it started.
     still_ours: Callable[[], bool] = lambda: True
+
+
+def words_of(command: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (command,) if isinstance(command, str) else command
+
+
+def _started(command: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """A program is found and started by env, so that none of its words means anything to a shell."""
+    return command if isinstance(command, str) else ("/usr/bin/env", "--", *command)
+
+
+def command_text(command: str | tuple[str, ...]) -> str:
+    """As a person would type it."""
+    return command if isinstance(command, str) else shlex.join(command)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +102,7 @@ class Cells:
                 place=order.place,
                 private=private,
                 cwd=order.cwd,
-                command=order.command,
+                command=_started(order.command),
                 mountpoint=directory / "root",
                 devices=make_devices(directory / "devices") if self._is_root(order, private) else None,
                 groups=group.directories if group is not None else (),

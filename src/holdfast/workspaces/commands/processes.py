@@ -20,7 +20,7 @@ from holdfast.core.errors import CannotRun
 from holdfast.core.ids import ChatId, Ids, is_uuid7
 from holdfast.core.shortage import is_shortage
 from holdfast.workspaces.commands.cgroups import Cgroups, Group
-from holdfast.workspaces.commands.command_setup import KILL_SECONDS, Cells, CommandOrder
+from holdfast.workspaces.commands.command_setup import KILL_SECONDS, Cells, CommandOrder, command_text
 from holdfast.workspaces.commands.leftover_processes import end_left_over, end_marked
 from holdfast.workspaces.commands.limits import CommandLimits
 from holdfast.workspaces.commands.mounts import CommandPlace
@@ -224,7 +224,7 @@ class Processes:
         entry = ProcessEntry(
             id=ProcessId(f"p-{self._ids.uuid7(now).replace('-', '')[-10:]}"),
             chat_id=order.chat_id,
-            command=order.command,
+            command=command_text(order.command),
             cwd=str(order.cwd),
             background=order.background,
             started_at=now,

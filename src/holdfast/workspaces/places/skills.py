@@ -1,16 +1,21 @@
-"""Skills of a workspace: `.agents/skills/<folder>/SKILL.md`. Only names and descriptions are told to a model;
-the text is read when it asks. The head of the file is read by a parser of our own that knows `key: text` and
-nothing else."""
+"""Skills: `<folder>/SKILL.md`, in `.agents/skills` of a workspace or in a directory of the user's own. Only
+names and descriptions are told to a model; the text is read when it asks. The head of the file is read by a
+parser of our own that knows `key: text` and nothing else."""
 
 import os
 import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from msgspec.structs import replace
 
 from holdfast.core.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.core.shapes import Record
 from holdfast.core.text import one_line
 from holdfast.workspaces.files.file_root import Root, Tree
 from holdfast.workspaces.files.line_ranges import open_file, read_up_to
-from holdfast.workspaces.files.paths import Parts, shown
+from holdfast.workspaces.files.paths import Parts, parse_path, shown
 
 FOLDER: Parts = (".agents", "skills")
 FILE = "SKILL.md"
@@ -23,31 +28,61 @@ _DESCRIPTION_CHARACTERS = 500
 class Skill(Record, frozen=True, kw_only=True):
     name: str
     description: str
-    # Where its other files are.
+    # Where its other files are: in the workspace, or on the server's machine.
     folder: str
+    place: Literal["workspace", "user"] = "workspace"
 
 
-def list_skills(root: Root) -> tuple[Skill, ...]:
-    """By name. What has no usable name or description is left out: nobody could ask for it."""
-    with root.open() as tree:
-        skills = {
-            skill.name: skill for folder in _folders(tree) if (skill := _skill(tree, folder)) is not None
-        }
+def list_skills(root: Root | None, own: Iterable[Path] = ()) -> tuple[Skill, ...]:
+    """By name, of the workspace, then of the user's own directories in their order: the first of a name
+    counts. What has no usable name or description is left out."""
+    skills: dict[str, Skill] = {}
+    for found in (*_of_workspace(root), *_of_user(own)):
+        skills.setdefault(found.name, found)
     return tuple(skills[name] for name in sorted(skills))
 
 
-def read_skill(root: Root, name: str) -> tuple[Skill, str]:
-    """The skill and its text, without the head."""
-    known = list_skills(root)
+def read_skill(
+    root: Root | None, name: str, own: Iterable[Path] = (), file: str | None = None
+) -> tuple[Skill, str]:
+    """The skill and its text without the head, or another file of it."""
+    known = list_skills(root, own)
     skill = next((skill for skill in known if skill.name == name), None)
     if skill is None:
         names = ", ".join(skill.name for skill in known) or "none"
-        raise NotFound(f"There is no skill {shown(name)[:100]!r}. Skills of this workspace: {names}.")
-    with root.open() as tree:
-        text = _read(tree, tuple(skill.folder.split("/")))
+        raise NotFound(f"There is no skill {shown(name)[:100]!r}. Skills: {names}.")
+    inside = FILE if file is None else file
+    if skill.place == "user":
+        place, folder = Root(Path(skill.folder)), ()
+    else:
+        assert root is not None, "the workspace that the skill was found in"
+        place, folder = root, tuple(skill.folder.split("/"))
+    with place.open() as tree:
+        text = _read(tree, (*folder, *parse_path(inside)))
     if text is None:
-        raise InvalidInput(f"The file of the skill {name} cannot be read any more.")
-    return skill, split_head(text)[1]
+        raise InvalidInput(f"{shown(inside)} of the skill {name} is not there, or is not text.")
+    return skill, split_head(text)[1] if file is None else text
+
+
+def _of_workspace(root: Root | None) -> Iterator[Skill]:
+    if root is None:
+        return
+    with root.open() as tree:
+        for folder in _folders(tree, FOLDER):
+            parts = (*FOLDER, folder)
+            if (skill := _skill(tree, parts, "/".join(parts))) is not None:
+                yield skill
+
+
+def _of_user(own: Iterable[Path]) -> Iterator[Skill]:
+    for base in own:
+        try:
+            with Root(base).open() as tree:
+                for folder in _folders(tree, ()):
+                    if (skill := _skill(tree, (folder,), str(base / folder))) is not None:
+                        yield replace(skill, place="user")
+        except NotFound:
+            continue  # most people have none
 
 
 def parse_head(text: str) -> dict[str, str]:
@@ -81,28 +116,27 @@ def split_head(text: str) -> tuple[str, str]:
     return (head, rest.partition("\n")[2].lstrip("\n")) if found else ("", text)
 
 
-def _folders(tree: Tree) -> list[str]:
+def _folders(tree: Tree, where: Parts) -> list[str]:
     try:
-        with tree.directory(FOLDER) as directory:
+        with tree.directory(where) as directory:
             return sorted(os.listdir(directory))[:MAX_SKILLS]
     except (HoldfastError, OSError):
         return []
 
 
-def _skill(tree: Tree, folder: str) -> Skill | None:
-    text = _read(tree, (*FOLDER, folder))
+def _skill(tree: Tree, parts: Parts, folder: str) -> Skill | None:
+    text = _read(tree, (*parts, FILE))
     if text is None:
         return None
     fields = parse_head(text)
-    name = fields.get("name") or folder
+    name = fields.get("name") or parts[-1]
     description = one_line(fields.get("description", ""), _DESCRIPTION_CHARACTERS)
     if not _NAME.fullmatch(name) or not description:
         return None
-    return Skill(name=name, description=description, folder="/".join((*FOLDER, folder)))
+    return Skill(name=name, description=description, folder=folder)
 
 
-def _read(tree: Tree, folder: Parts) -> str | None:
-    parts = (*folder, FILE)
+def _read(tree: Tree, parts: Parts) -> str | None:
     try:
         with tree.place(parts) as place, open_file(place, parts) as descriptor:
             data = read_up_to(descriptor, LIMIT_BYTES + 1)

@@ -28,6 +28,11 @@ describe("what a call is about to do", () => {
     ]);
   });
 
+  it("of a program and its arguments is what one would type", () => {
+    const [first] = sectionsOf("execute", { args: ["git", "log", "--grep", "it's $5"] });
+    expect(first).toEqual({ kind: "text", label: "command", text: `git log --grep 'it'"'"'s $5'` });
+  });
+
   it("of any other tool is a form, nothing left out", () => {
     const input = { query: "x", deep: { a: { b: { c: 1 } } }, list: ["p", "q"], none: null, empty: {} };
     const shown = sectionsOf("mcp__search", input)

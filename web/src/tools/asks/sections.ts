@@ -1,7 +1,7 @@
 // What a call is about to do, in parts that a person can read: commands, diffs, texts, values. What is long is
 // folded, and it is known how much of it. Pure.
 
-import { type Fields, fieldsOf, listIn, readable, textIn } from "../input";
+import { commandIn, type Fields, fieldsOf, listIn, readable, textIn } from "../input";
 
 export interface DiffLine {
   kind: "same" | "added" | "removed";
@@ -33,7 +33,7 @@ export function sectionsOf(name: string, input: unknown): Section[] {
     const file: Section = { kind: "diff", label: textIn(input, "path"), lines };
     return [file, ...rest(fields, ["path", "content"])];
   }
-  if (name === "execute" && typeof fields.command === "string") return commandOf(fields);
+  if (name === "execute" && commandIn(fields) !== "") return commandOf(fields);
   const all = rest(fields, []);
   return all.length > 0 ? all : [{ kind: "text", label: name, text: readable(input) }];
 }
@@ -42,12 +42,12 @@ function commandOf(fields: Fields): Section[] {
   const seconds =
     typeof fields.timeout_seconds === "number" ? fields.timeout_seconds : DEFAULT_TIMEOUT_SECONDS;
   return [
-    { kind: "text", label: "command", text: String(fields.command) },
+    { kind: "text", label: "command", text: commandIn(fields) },
     { kind: "value", label: "directory", text: textIn(fields, "cwd") || "." },
     ...(fields.background === true
       ? [{ kind: "value" as const, label: "background", text: "true" }]
       : [{ kind: "value" as const, label: "timeout", text: `${seconds} s` }]),
-    ...rest(fields, ["command", "cwd", "timeout_seconds", "background"]),
+    ...rest(fields, ["command", "args", "cwd", "timeout_seconds", "background"]),
   ];
 }
 

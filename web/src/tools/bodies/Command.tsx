@@ -1,7 +1,7 @@
 // A command and what it printed; processes that run in the background.
 
 import { texts } from "@/texts";
-import { fieldsOf, listIn, readable, textIn } from "../input";
+import { commandIn, fieldsOf, listIn, readable, textIn } from "../input";
 import { Box, Output, terminal } from "../Output";
 import { isOver } from "../state";
 import type { BodyProps } from "./body";
@@ -10,7 +10,7 @@ import { Generic } from "./Generic";
 const t = texts.tools;
 
 export function Command({ chatId, view }: BodyProps) {
-  const command = textIn(view.input, "command");
+  const command = commandIn(view.input);
   const cwd = textIn(view.input, "cwd");
   const answer = fieldsOf(view.output);
   const printed = typeof answer.output === "string" ? answer.output : null;
