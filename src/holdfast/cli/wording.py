@@ -61,7 +61,7 @@ def about(given: Json, limit: int = 60) -> str:
         if isinstance(value := fields.get(name), str) and value.strip():
             return neutral_line(value, limit)
     if isinstance(words := fields.get("args"), list):
-        return neutral_line(" ".join(map(str, words)), limit)
+        return neutral_line(" ".join(str(word) for word in cast(list[Json], words)), limit)
     if paths := _paths(fields.get("edits")):
         return neutral_line(", ".join(paths), limit)
     if questions := _texts(fields.get("questions")):
