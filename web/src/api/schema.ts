@@ -189,6 +189,12 @@ export interface Closing {
   reason: "access" | "closing" | "deleted" | "failed" | "over" | "slow";
 }
 
+export interface CodeMapShown {
+  text: string;
+  files: number;
+  left_out: number;
+}
+
 export interface Collision {
   path: string;
   severity: "near_lines" | "same_file" | "same_lines";
@@ -803,6 +809,7 @@ export interface Skill {
   name: string;
   description: string;
   folder: string;
+  place: "workspace" | "user";
 }
 
 export interface SkillPage {
@@ -1226,6 +1233,7 @@ export interface Routes {
   "DELETE /workspaces/{workspace_id}": { answer: undefined };
   "GET /workspaces/{workspace_id}/files": { query: { q?: string; limit?: number }; answer: WorkspaceFilePage };
   "GET /workspaces/{workspace_id}/diff": { answer: WorkspaceDiff };
+  "GET /workspaces/{workspace_id}/code-map": { query: { path?: string; tokens?: number }; answer: CodeMapShown };
   "GET /workspaces/{workspace_id}/agents": { answer: WorkspaceAgentPage };
   "POST /workspaces/{workspace_id}/agents/trust": { body: TrustAgent; answer: WorkspaceAgent };
   "GET /workspaces/{workspace_id}/trust": { answer: TrustShownPage };
