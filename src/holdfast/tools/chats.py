@@ -33,7 +33,14 @@ class SearchChats(Input, frozen=True, kw_only=True):
 
 
 class ReadChat(Input, frozen=True, kw_only=True):
-    chat_id: Annotated[str, Meta(max_length=64, description="As search_chats gave it.")]
+    chat_id: Annotated[
+        str,
+        Meta(
+            max_length=64,
+            description="As search_chats gave it.",
+            examples=["01890000-0000-7000-8000-000000000001"],
+        ),
+    ]
     after: Annotated[
         Annotated[str, Meta(max_length=64)] | None,
         Meta(description="Read on after this message: `next` of the page before."),
