@@ -91,6 +91,8 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "DELETE /agents/{agent_id}": (401, "A", 404, "A", 401, 403),
     "GET /workflows": OWN_LIST,
     "GET /workflows/{name}": OWN_LIST,
+    "GET /flows": OWN_LIST,
+    "GET /flows/{name}": OWN_LIST,
     "GET /workflow-runs": OWN_LIST,
     "POST /workflow-runs": MAKE,
     "GET /workflow-runs/{run_id}": READ,

@@ -19,6 +19,7 @@ BOUNDED = {
     "/chats/{chat_id}/usage": {".turns": "200, and 5 000 steps in all"},
     "/usage": {".items": "1 000 lines"},
     "/agents/{agent_id}": {".tools": "checked when they are set"},
+    "/flows/{name}": {".graph.steps": "1 000 of a flow", ".graph.batches": "of a flow of 512 KiB"},
     "/workflows/{name}": {".phases": "of a script of 512 KiB", ".warnings": "200"},
     "/workflow-runs/{run_id}": {
         ".phases": "500",

@@ -12,7 +12,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
 from holdfast.chats.change import Refusal
-from holdfast.core.errors import BadScript, HoldfastError, InvalidInput, TryAgain
+from holdfast.core.errors import BadFlow, BadScript, HoldfastError, InvalidInput, TryAgain
 from holdfast.core.shapes import Json, Record, encode
 from holdfast.core.shortage import is_shortage, shortage_of
 
@@ -59,6 +59,7 @@ _ALIASES = {
     "not_begun": "try_again",
     "call_over": "wrong_state",
     "bad_script": "invalid_input",
+    "bad_flow": "invalid_input",
     # What was to be read again is wrong; the text says where.
     "bad_config": "invalid_input",
     "bad_flag": "invalid_input",
@@ -170,12 +171,16 @@ def _of_ours(error: HoldfastError) -> Problem:
     if code not in STATUS:
         return Problem("internal", error.text)
     field = error.field if isinstance(error, InvalidInput) and code == "invalid_input" else None
-    line = error.line if isinstance(error, BadScript) else None
+    place: dict[str, int | None] = {}
+    if isinstance(error, BadScript | BadFlow):
+        place["line"] = error.line
+    if isinstance(error, BadFlow):
+        place["column"] = error.column
     return Problem(
         code,
         error.text,
         errors=() if field is None else (FieldError(field=field, message=error.text),),
-        data=None if line is None else {"line": line},
+        data={name: at for name, at in place.items() if at is not None} or None,
     )
 
 

@@ -29,6 +29,7 @@ from holdfast.core.clock import Clock
 from holdfast.core.ids import ChatId, Ids, is_uuid7
 from holdfast.feed.hub import Hub
 from holdfast.files.stored_files import StoredFiles
+from holdfast.flows.discovery import FlowLibrary
 from holdfast.providers.discovery import Discovery
 from holdfast.providers.registry import ModelRegistry as Providers
 from holdfast.scripts.runs.run_start import Runs
@@ -73,6 +74,7 @@ class Services:
     # Maps source code.
     code: CodeIndexes
     runs: Runs
+    flow_library: FlowLibrary
     # The configuration as it is now: it may be read again while the server runs.
     config: Callable[[], Config]
     # Reads providers and models again from file, environment and database.

@@ -19,6 +19,7 @@ from holdfast.cli import (
     doctor,
     export,
     files,
+    flows,
     import_chat,
     logs,
     models,
@@ -82,6 +83,7 @@ for command in (
     app.command()(command)
 app.command("import")(import_chat.import_chat)
 app.add_typer(workflows.app, name="workflow")
+app.add_typer(flows.app, name="flow")
 app.add_typer(workspaces.app, name="workspace")
 app.add_typer(code.app, name="code")
 app.add_typer(agents.app, name="agent")

@@ -4,6 +4,7 @@ whether trying again can help.
 HoldfastError
  +-- InvalidInput            what was asked makes no sense
  |    +-- BadScript          a workflow script that cannot be read, and the line
+ |    +-- BadFlow            the definition of a flow that cannot be used, with line and column
  |    +-- TooLarge           it is larger than what is taken
  |    +-- WrongUsage         a command was given what it does not take
  +-- NotFound                there is no such thing, or it is somebody else's
@@ -63,6 +64,18 @@ class BadScript(InvalidInput):
     def __init__(self, text: str, line: int | None = None) -> None:
         super().__init__(text, field="script")
         self.line = line
+
+
+class BadFlow(InvalidInput):
+    code = "bad_flow"
+
+    def __init__(self, sentence: str, line: int | None = None, column: int | None = None) -> None:
+        """`sentence` without the place: the text begins with it."""
+        at = "" if line is None else f"Line {line}: " if column is None else f"Line {line}, column {column}: "
+        super().__init__(f"{at}{sentence}", field="flow")
+        self.sentence = sentence
+        self.line = line
+        self.column = column
 
 
 class TooLarge(InvalidInput):

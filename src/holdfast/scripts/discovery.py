@@ -101,7 +101,7 @@ def read_at(root: Root, path: str, read: Read) -> Script:
     if language is None:
         raise InvalidInput(f"{path} is not a workflow script: its name ends in .js or .py.")
     with root.open() as tree, tree.place(root.parse(path)) as found:
-        return read(_bytes(found.name, found.directory), language)
+        return read(file_bytes(found.name, found.directory), language)
 
 
 def _placed(file: Workflow, nearer: str | None, builtin: set[str]) -> Workflow:
@@ -131,7 +131,7 @@ def _read_file(place: WorkflowDirectory, name: str, directory: int, read: Read) 
     path = str(place.root.path.joinpath(*place.inside, name))
     language = SUFFIXES[suffix]
     try:
-        script = read(_bytes(name, directory), language)
+        script = read(file_bytes(name, directory), language)
     except BadScript as error:
         return Workflow(
             name=stem, origin=place.origin, path=path, language=language, error=error.text, line=error.line
@@ -139,7 +139,7 @@ def _read_file(place: WorkflowDirectory, name: str, directory: int, read: Read) 
     return Workflow(name=script.meta.name, origin=place.origin, path=path, language=language, script=script)
 
 
-def _bytes(name: str, directory: int) -> bytes:
+def file_bytes(name: str, directory: int, most: int = MAX_BYTES) -> bytes:
     """Never waits and never follows a link: a name may be anything by now."""
     try:
         descriptor = os.open(
@@ -154,6 +154,6 @@ def _bytes(name: str, directory: int) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise BadScript("The file cannot be read: it is not an ordinary file.")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_BYTES + 1)
+            return file.read(most + 1)
     finally:
         os.close(descriptor)

@@ -260,12 +260,12 @@ def _wait(until: float, *, reads: int | None = None, writes: int | None = None) 
 
 def _command() -> list[str]:
     """Behind the wall, where there is one."""
-    roots = list(dict.fromkeys(_root(package) for package in _PACKAGES))
+    roots = list(dict.fromkeys(package_root(package) for package in _PACKAGES))
     own = [sys.executable, "-I", "-S", "-c", _BOOT, ":".join(roots)]
     return [*walled(roots), *own]
 
 
-def _root(package: str) -> str:
+def package_root(package: str) -> str:
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"{package} is not installed")

@@ -137,6 +137,7 @@ async def opened(
                 files=box.files,
                 code=box.code,
                 runs=box.workflows.runs,
+                flow_library=box.flow_library,
                 config=lambda: following.config,
                 reload=following.reload,
                 refresh=following.refresh,

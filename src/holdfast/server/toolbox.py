@@ -16,6 +16,8 @@ from holdfast.core.grants import Grant
 from holdfast.core.ids import ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
 from holdfast.files.stored_files import StoredFiles
+from holdfast.flows.discovery import FlowLibrary
+from holdfast.flows.helper import FlowHelper
 from holdfast.prompt.workspace import InstructionFiles, SkillList, Workplace, command_rules
 from holdfast.providers.registry import ModelRegistry as Providers
 from holdfast.scripts.reader import ScriptReader
@@ -23,7 +25,7 @@ from holdfast.scripts.runs.prompt_text import WorkflowList
 from holdfast.scripts.runs.tool import workflow_tools
 from holdfast.server.own_files import own_paths
 from holdfast.server.surroundings import WorkspaceSurroundings
-from holdfast.server.workflows import WorkflowParts, workflows
+from holdfast.server.workflows import WorkflowParts, home_of, workflows
 from holdfast.store import grants
 from holdfast.store import workspaces as workspace_queries
 from holdfast.store.interface import Store
@@ -73,6 +75,7 @@ class Toolbox:
     processes: Processes
     probe: Probe
     workflows: WorkflowParts
+    flow_library: FlowLibrary
 
 
 @asynccontextmanager
@@ -115,7 +118,7 @@ async def toolbox(
         server_environment=environ,
         networks=found.networks(),
     )
-    reader = ScriptReader()
+    reader, helper = ScriptReader(), FlowHelper()
     try:
         for entry in await processes.end_left_over():
             log.warning("a command of a killed server was ended", process_id=entry.id, chat_id=entry.chat_id)
@@ -226,8 +229,10 @@ async def toolbox(
             processes=processes,
             probe=found,
             workflows=driven,
+            flow_library=FlowLibrary(workspaces, home_of(environ), helper, reader),
         )
     finally:
+        await helper.close()
         await asyncio.to_thread(reader.close)
         await processes.close()
 

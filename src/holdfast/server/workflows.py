@@ -44,8 +44,7 @@ def workflows(
     environ: Mapping[str, str],
     crashes: Crashes,
 ) -> WorkflowParts:
-    home = environ.get("HOME")
-    library = Library(workspaces, Path(home) if home else None, reader, walled)
+    library = Library(workspaces, home_of(environ), reader, walled)
     runs = Runs(
         store=family.store,
         clock=family.clock,
@@ -63,6 +62,11 @@ def workflows(
         settings=lambda: _settings(config()),
     )
     return WorkflowParts(runs=runs, resources=resources, crashes=crashes)
+
+
+def home_of(environ: Mapping[str, str]) -> Path | None:
+    home = environ.get("HOME")
+    return Path(home) if home else None
 
 
 def _check_model(providers: Providers, name: str) -> None:

@@ -87,7 +87,7 @@ def workflows_table(workflows: tuple[ListedWorkflow, ...]) -> list[tuple[str, ..
         (
             neutral_line(workflow.name, 60),
             workflow.source,
-            _takes(workflow.args),
+            takes(workflow.args),
             neutral_line(workflow.description or "", 300),
         )
         for workflow in workflows
@@ -109,7 +109,7 @@ def remarks(workflows: tuple[ListedWorkflow, ...]) -> list[str]:
     return lines
 
 
-def _takes(schema: Mapping[str, Json] | None) -> str:
+def takes(schema: Mapping[str, Json] | None) -> str:
     """The names of the arguments, those that need not be given in brackets."""
     if schema is None or not isinstance(properties := schema.get("properties"), Mapping):
         return "-"

@@ -1,0 +1,1 @@
+"""Flows on the command line: checked, listed, run, watched and answered."""

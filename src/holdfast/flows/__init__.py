@@ -1,0 +1,1 @@
+"""Flows: declared graphs of agents, code, approvals and switches."""

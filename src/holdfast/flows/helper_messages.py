@@ -1,0 +1,65 @@
+"""What the server and the helper process say to each other: JSON, one message a line."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from holdfast.core.shapes import Json, Record
+from holdfast.flows.definition import Flow
+
+Sentence = Annotated[str, msgspec.Meta(max_length=20_000)]
+
+
+class ReadFlow(Record, frozen=True, kw_only=True, tag="read"):
+    text: str
+
+
+class Asked(Record, frozen=True, kw_only=True):
+    """condition: true or false. choice: the number of the first expression that is true, or null. template: a
+    text. values: any JSON in which every text is a template."""
+
+    kind: Literal["condition", "choice", "template", "values"]
+    texts: tuple[str, ...] = ()
+    value: Json = None
+
+
+class Evaluate(Record, frozen=True, kw_only=True, tag="evaluate"):
+    asked: tuple[Asked, ...]
+    args: Json = None
+    results: dict[str, Json] = msgspec.field(default_factory=dict[str, Json])
+    states: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    run: dict[str, Json] = msgspec.field(default_factory=dict[str, Json])
+
+
+Question = ReadFlow | Evaluate
+
+
+class FlowRead(Record, frozen=True, kw_only=True, tag="flow"):
+    flow: Flow
+
+
+class FlowRefused(Record, frozen=True, kw_only=True, tag="refused"):
+    sentence: Sentence
+    line: int | None = None
+    column: int | None = None
+
+
+class Value(Record, frozen=True, kw_only=True):
+    """Or why there is none: the expression, and what is wrong with it."""
+
+    value: Json = None
+    error: Sentence | None = None
+    expression: Annotated[str, msgspec.Meta(max_length=1000)] | None = None
+
+
+class Evaluated(Record, frozen=True, kw_only=True, tag="evaluated"):
+    values: tuple[Value, ...]
+
+
+class HelperBroke(Record, frozen=True, kw_only=True, tag="broke"):
+    """The child that was to answer gave none."""
+
+    reason: Literal["time", "memory", "crashed"]
+
+
+Reply = FlowRead | FlowRefused | Evaluated | HelperBroke
