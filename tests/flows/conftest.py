@@ -1,11 +1,11 @@
-"""One helper process and one reader for the tests of a module."""
+"""One evaluator process and one reader for the tests of a module."""
 
 from collections.abc import AsyncGenerator, Generator
 
 import pytest
 
 from holdfast.flows.discovery import FlowLibrary
-from holdfast.flows.helper import FlowHelper
+from holdfast.flows.evaluator import FlowEvaluator
 from holdfast.scripts.reader import ScriptReader
 
 
@@ -17,12 +17,12 @@ def reader() -> Generator[ScriptReader]:
 
 
 @pytest.fixture
-async def helper() -> AsyncGenerator[FlowHelper]:
-    made = FlowHelper()
+async def evaluator() -> AsyncGenerator[FlowEvaluator]:
+    made = FlowEvaluator()
     yield made
     await made.close()
 
 
 @pytest.fixture
-def library(helper: FlowHelper, reader: ScriptReader) -> FlowLibrary:
-    return FlowLibrary(None, None, helper, reader)
+def library(evaluator: FlowEvaluator, reader: ScriptReader) -> FlowLibrary:
+    return FlowLibrary(None, None, evaluator, reader)

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from holdfast.core.flow_runs import Choice, FlowStep, StepState
+from holdfast.core.flow_runs import FlowStep, StepState, SwitchChoice
 from holdfast.flows.definition import (
     AgentStep,
     ApprovalStep,
-    Batch,
     Case,
     CodeStep,
     Flow,
+    FlowBatch,
     Step,
     SwitchStep,
     WaitStep,
@@ -65,7 +65,7 @@ def switch(
     return SwitchStep(id=name, deps=deps, cases=made, default=default, **more)
 
 
-def flow(*steps: Step, **batches: Batch) -> Flow:
+def flow(*steps: Step, **batches: FlowBatch) -> Flow:
     return Flow(name="f", description="d", steps=steps, batches=batches)
 
 
@@ -86,7 +86,7 @@ def rows_of(made: Flow, states: str = "", **known: Any) -> dict[str, FlowStep]:
 
 
 def chose(*steps: str, label: str | None = "yes") -> dict[str, Any]:
-    return {"choice": Choice(label=label, steps=steps)}
+    return {"choice": SwitchChoice(label=label, steps=steps)}
 
 
 def decided(made: Flow, states: str = "", *, slots: int = 16, after: float = 0, **known: Any) -> Decision:

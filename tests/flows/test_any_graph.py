@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.core.flow_runs import Choice, FlowStep, StepState
-from holdfast.flows.definition import Batch, Flow, Step, SwitchStep
+from holdfast.core.flow_runs import FlowStep, StepState, SwitchChoice
+from holdfast.flows.definition import Flow, FlowBatch, Step, SwitchStep
 from holdfast.flows.reading import _check_batches as check_batches  # pyright: ignore[reportPrivateUsage]
-from holdfast.flows.schedule import Finished, Graph, Moves, Rest, Rows, chosen, decide, ended, failed
+from holdfast.flows.schedule import FlowFinished, Graph, Moves, Rest, Rows, chosen, decide, ended, failed
 from tests.flows.graphs import NOW, agent, approval, code, flow, rows_of, switch, wait, workflow
 
 RULES = (
@@ -37,8 +37,8 @@ class Fate(msgspec.Struct, frozen=True):
 def graphs(draw: st.DrawFn) -> tuple[Flow, dict[str, Fate]]:
     many = draw(st.integers(1, 14))
     batches = {
-        "b1": Batch(max=draw(st.integers(1, 3)), join=draw(st.sampled_from([None, *RULES[:-1]]))),
-        "b2": Batch(max=1),
+        "b1": FlowBatch(max=draw(st.integers(1, 3)), join=draw(st.sampled_from([None, *RULES[:-1]]))),
+        "b2": FlowBatch(max=1),
     }
     names = [f"s{place}" for place in range(many)]
     deps = {
@@ -180,7 +180,7 @@ class Play:
     def put(self, *rows: FlowStep) -> None:
         self.rows = {**self.rows, **{row.id: row for row in rows}}
 
-    def go(self) -> Finished:
+    def go(self) -> FlowFinished:
         for _ in range(1000):
             if self.random.random() < 0.3:
                 # A worker that takes over knows the rows and nothing else.
@@ -192,7 +192,7 @@ class Play:
                     self.perform(moves)
                 case Rest(until=until):
                     self.something_ends(until)
-                case Finished() as finished:
+                case FlowFinished() as finished:
                     return finished
                 case stuck:
                     raise AssertionError(stuck)
@@ -215,7 +215,7 @@ class Play:
             self.count(name)
             label, steps = chosen(step, self.fates[name].case)
             end = self.fates[name].ends[0]
-            choice = Choice(label=label, steps=steps) if end == "succeeded" else None
+            choice = SwitchChoice(label=label, steps=steps) if end == "succeeded" else None
             self.put(ended(replace(self.rows[name], choice=choice), end, self.now))
         for name in moves.compute:
             self.count(name)

@@ -1,6 +1,6 @@
 # ruff: noqa: E501 - tables
-"""The rules of a run, numbered. Each is a flow, the states of its steps (a letter each, see `graphs.STATES`) and
-what the next round says."""
+"""The rules of a run, numbered. Each is a flow, the states of its steps (a letter each, see
+`graphs.STATES`) and what the next round says."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,8 +10,18 @@ from typing import Any
 import pytest
 
 from holdfast.core.flow_runs import Answer
-from holdfast.flows.definition import Batch, Flow
-from holdfast.flows.schedule import Finished, Graph, Moves, Rest, Stuck, answered, decide, failed, timed_out
+from holdfast.flows.definition import Flow, FlowBatch
+from holdfast.flows.schedule import (
+    FlowFinished,
+    Graph,
+    Moves,
+    Rest,
+    Stuck,
+    answered,
+    decide,
+    failed,
+    timed_out,
+)
 from tests.flows.graphs import (
     NOW,
     agent,
@@ -177,7 +187,7 @@ ORDER = [
     Rule(73, "a step without dependencies runs whatever its rule", flow(agent("a", trigger_rule="one_failed")), "", {"a": "begin"}),
     Rule(74, "a whole round is skipped at once", flow(agent("a"), agent("b", "a"), agent("c", "a")), "F", {"b": UF, "c": UF}),
 ]  # fmt: skip
-TWO = Batch(max=2)
+TWO = FlowBatch(max=2)
 BATCHES = [
     Rule(75, "a batch admits as many as fit within one round",
          flow(agent("a", batch="b"), agent("c", batch="b"), agent("d", batch="b"), b=TWO), "",
@@ -185,36 +195,36 @@ BATCHES = [
     Rule(76, "who runs holds a slot", flow(agent("a", batch="b"), agent("c", batch="b"), agent("d", batch="b"), b=TWO), "RPP",
          {"c": "begin", "d": "ready:slots"}),
     Rule(77, "a full batch blocks its own steps alone",
-         flow(agent("a", batch="b"), agent("c", batch="b"), agent("d"), b=Batch(max=1)), "RY", {"d": "begin"}),
+         flow(agent("a", batch="b"), agent("c", batch="b"), agent("d"), b=FlowBatch(max=1)), "RY", {"d": "begin"}),
     Rule(78, "several batches have slots of their own",
-         flow(agent("a", batch="b"), agent("c", batch="b"), agent("d", batch="e"), b=Batch(max=1), e=Batch(max=1)), "",
+         flow(agent("a", batch="b"), agent("c", batch="b"), agent("d", batch="e"), b=FlowBatch(max=1), e=FlowBatch(max=1)), "",
          {"a": "begin", "d": "begin", "c": "ready:slots"}),
     Rule(79, "a slot that is free again is given to who waits for it",
-         flow(agent("a", batch="b"), agent("c", batch="b"), b=Batch(max=1)), "SY", {"c": "begin"}),
+         flow(agent("a", batch="b"), agent("c", batch="b"), b=FlowBatch(max=1)), "SY", {"c": "begin"}),
     Rule(80, "an approval in a batch holds a slot while it waits",
-         flow(approval("a", batch="b"), agent("c", batch="b"), b=Batch(max=1)), "WP", {"c": "ready:slots"}),
+         flow(approval("a", batch="b"), agent("c", batch="b"), b=FlowBatch(max=1)), "WP", {"c": "ready:slots"}),
     Rule(81, "the run has slots for agents and workflows too", flow(agent("a"), workflow("c"), agent("d")), "RPP",
          {"c": "begin", "d": "ready:slots"}, slots=2),
     Rule(82, "approvals and waits need no slot of the run", flow(agent("a"), approval("p"), wait("w")), "R",
          {"p": "begin", "w": "begin"}, slots=1),
     Rule(83, "a join holds back who is outside until all of the batch has ended",
-         flow(agent("a", batch="b"), agent("c", batch="b"), agent("o", "a"), agent("x"), b=Batch(max=2, join="none_failed")), "SR",
+         flow(agent("a", batch="b"), agent("c", batch="b"), agent("o", "a"), agent("x"), b=FlowBatch(max=2, join="none_failed")), "SR",
          {"x": "begin"}),
     Rule(84, "a join that does not hold fails who is outside, also through a step that succeeded",
-         flow(agent("a", batch="b"), agent("c", batch="b"), agent("o", "a"), b=Batch(max=2, join="none_failed")), "SF", {"o": UF}),
+         flow(agent("a", batch="b"), agent("c", batch="b"), agent("o", "a"), b=FlowBatch(max=2, join="none_failed")), "SF", {"o": UF}),
     Rule(85, "a join that holds leaves it to the rule of the step",
-         flow(agent("a", batch="b"), agent("c", batch="b"), agent("o", "a"), b=Batch(max=2, join="none_failed")), "SK", {"o": "begin"}),
+         flow(agent("a", batch="b"), agent("c", batch="b"), agent("o", "a"), b=FlowBatch(max=2, join="none_failed")), "SK", {"o": "begin"}),
     Rule(86, "a join does not hold, and all_done runs all the same",
-         flow(agent("a", batch="b"), agent("c", batch="b"), agent("o", "a", trigger_rule="all_done"), b=Batch(max=2, join="none_failed")),
+         flow(agent("a", batch="b"), agent("c", batch="b"), agent("o", "a", trigger_rule="all_done"), b=FlowBatch(max=2, join="none_failed")),
          "SF", {"o": "begin"}),
     Rule(87, "a join counts only outside of its batch",
-         flow(agent("a", batch="b"), agent("c", "a", batch="b"), b=Batch(max=2, join="all_success")), "S", {"c": "begin"}),
+         flow(agent("a", batch="b"), agent("c", "a", batch="b"), b=FlowBatch(max=2, join="all_success")), "S", {"c": "begin"}),
     Rule(88, "a batch that is over its time ends who runs, waits for a slot, or waits for a person",
-         flow(agent("a", batch="b"), agent("c", batch="b"), approval("p", batch="b"), b=Batch(max=2, timeout_seconds=60)), "RYW",
+         flow(agent("a", batch="b"), agent("c", batch="b"), approval("p", batch="b"), b=FlowBatch(max=2, timeout_seconds=60)), "RYW",
          {"a": "timed_out:batch_timeout", "c": "timed_out:batch_timeout", "p": "timed_out:batch_timeout"},
          {"a": {"begun_at": NOW - timedelta(seconds=60)}}),
     Rule(89, "its time runs from the first start, also of a step that has ended",
-         flow(agent("a", batch="b"), agent("c", "a", batch="b"), b=Batch(max=2, timeout_seconds=60)), "SP",
+         flow(agent("a", batch="b"), agent("c", "a", batch="b"), b=FlowBatch(max=2, timeout_seconds=60)), "SP",
          {"c": "timed_out:batch_timeout"}, {"a": {"begun_at": NOW - timedelta(seconds=61)}}),
 ]  # fmt: skip
 
@@ -235,16 +245,16 @@ def at(seconds: float) -> dict[str, Any]:
 
 
 ENDS: list[tuple[int, str, Callable[[], object], object]] = [
-    (90, "all ended well", lambda: decided(flow(agent("a"), agent("b")), "SS"), Finished(())),
-    (91, "a failed step fails the run", lambda: decided(flow(agent("a"), agent("b")), "SF"), Finished(("b",))),
-    (92, "on_failure: continue does not", lambda: decided(flow(agent("a", on_failure="continue")), "F"), Finished(())),
-    (93, "a timeout fails it too", lambda: decided(flow(agent("a")), "T"), Finished(("a",))),
+    (90, "all ended well", lambda: decided(flow(agent("a"), agent("b")), "SS"), FlowFinished(())),
+    (91, "a failed step fails the run", lambda: decided(flow(agent("a"), agent("b")), "SF"), FlowFinished(("b",))),
+    (92, "on_failure: continue does not", lambda: decided(flow(agent("a", on_failure="continue")), "F"), FlowFinished(())),
+    (93, "a timeout fails it too", lambda: decided(flow(agent("a")), "T"), FlowFinished(("a",))),
     (94, "something after it succeeded: the run does not fail",
-     lambda: decided(flow(agent("a"), agent("b", "a", trigger_rule="one_failed")), "FS"), Finished(())),
+     lambda: decided(flow(agent("a"), agent("b", "a", trigger_rule="one_failed")), "FS"), FlowFinished(())),
     (95, "also far after it",
-     lambda: decided(flow(agent("a"), agent("b", "a"), agent("c", "b", trigger_rule="all_done")), "FUS"), Finished(())),
-    (96, "what succeeded beside it does not count", lambda: decided(flow(agent("a"), agent("b")), "FS"), Finished(("a",))),
-    (97, "upstream_failed alone fails nothing", lambda: decided(flow(agent("a", on_failure="continue"), agent("b", "a")), "FU"), Finished(())),
+     lambda: decided(flow(agent("a"), agent("b", "a"), agent("c", "b", trigger_rule="all_done")), "FUS"), FlowFinished(())),
+    (96, "what succeeded beside it does not count", lambda: decided(flow(agent("a"), agent("b")), "FS"), FlowFinished(("a",))),
+    (97, "upstream_failed alone fails nothing", lambda: decided(flow(agent("a", on_failure="continue"), agent("b", "a")), "FU"), FlowFinished(())),
     (98, "nothing ready, running or waiting: stuck, by name",
      lambda: decided(flow(agent("a", "b"), agent("b", "a")), "PP"), Stuck(("a", "b"))),
     (99, "a row that is missing: stuck", lambda: decide(Graph(flow(agent("a"), agent("b", "a"))), {}, NOW, slots=1), Stuck(("a", "b"))),
@@ -256,7 +266,7 @@ ENDS: list[tuple[int, str, Callable[[], object], object]] = [
     (104, "the attempt before must be at rest before the next one",
      lambda: decided(flow(agent("a")), "Y", a={"previous_chat_id": "old"}), Rest(None, False)),
     (105, "the deadline of a batch is waited for",
-     lambda: decided(flow(agent("a", batch="b"), b=Batch(timeout_seconds=9)), "R", a={"begun_at": NOW}),
+     lambda: decided(flow(agent("a", batch="b"), b=FlowBatch(timeout_seconds=9)), "R", a={"begun_at": NOW}),
      Rest(NOW + timedelta(seconds=9), False)),
 ]  # fmt: skip
 

@@ -36,8 +36,8 @@ BEHIND = {
     "workspaces/commands/networks.py": "holds a network, sees no workspace",
     "workspaces/search/search_process.py": "ripgrep, in a process that is behind the wall",
     "scripts/reader.py": "reads a script that it is given as text, behind a wall of its own",
-    "flows/helper.py": "reads flows and evaluates their expressions, behind a wall of its own",
-    "flows/helper_process.py": "forks, behind that wall, for each text it is given",
+    "flows/evaluator.py": "reads flows and evaluates their expressions, behind a wall of its own",
+    "flows/evaluator_process.py": "forks, behind that wall, for each text it is given",
     "scripts/engines/sandbox.py": "runs a script, behind a wall of its own",
     "scripts/engines/wall.py": "tries whether that wall stands",
 }

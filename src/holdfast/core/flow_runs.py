@@ -54,7 +54,7 @@ FINAL: frozenset[StepState] = frozenset(
 )
 
 
-class Choice(Record, frozen=True, kw_only=True):
+class SwitchChoice(Record, frozen=True, kw_only=True):
     """What a switch decided: the case (None: none was true) and the steps that follow."""
 
     label: str | None
@@ -94,7 +94,7 @@ class FlowStep(Record, frozen=True, kw_only=True):
     # What an approval asks.
     text: str | None = None
     output: Json = None
-    choice: Choice | None = None
+    choice: SwitchChoice | None = None
     answer: Answer | None = None
     # Of what decides an agent's answer.
     hash: str | None = None

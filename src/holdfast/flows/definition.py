@@ -113,7 +113,7 @@ Step = AgentStep | CodeStep | ApprovalStep | SwitchStep | WorkflowStep | WaitSte
 KINDS = ("agent", "code", "approval", "switch", "workflow", "wait")
 
 
-class Batch(Record, frozen=True, kw_only=True):
+class FlowBatch(Record, frozen=True, kw_only=True):
     """Steps that share slots. `timeout_seconds` runs from the first start in the batch. With `join`, whoever
     depends on one of its steps from outside waits for all of them, and the rule must hold for all."""
 
@@ -130,7 +130,7 @@ class Flow(Record, frozen=True, kw_only=True):
     args: dict[str, Json] | None = None
     # Output tokens of all agents.
     budget: int | None = None
-    batches: dict[str, Batch] = msgspec.field(default_factory=dict[str, Batch])
+    batches: dict[str, FlowBatch] = msgspec.field(default_factory=dict[str, FlowBatch])
     steps: tuple[Step, ...]
     # A template of the result, and the name of the file that has it.
     report: str | None = None

@@ -14,7 +14,7 @@ from holdfast.core.ids import UserId, WorkspaceId
 from holdfast.core.shapes import Record
 from holdfast.flows.code import check_code
 from holdfast.flows.definition import Flow
-from holdfast.flows.helper import FlowHelper
+from holdfast.flows.evaluator import FlowEvaluator
 from holdfast.flows.placed_values import MAX_BYTES
 from holdfast.scripts.discovery import file_bytes
 from holdfast.scripts.reader import ScriptReader
@@ -52,16 +52,16 @@ class FlowLibrary:
     """`workspaces` None: there are none."""
 
     def __init__(
-        self, workspaces: Workspaces | None, home: Path | None, helper: FlowHelper, reader: ScriptReader
+        self, workspaces: Workspaces | None, home: Path | None, evaluator: FlowEvaluator, reader: ScriptReader
     ) -> None:
-        self.helper = helper
+        self.evaluator = evaluator
         self._workspaces = workspaces
         self._home = home
         self._reader = reader
 
     async def read(self, text: str) -> Flow:
         """The definition and the code in it, checked. Raises BadFlow."""
-        flow = await self.helper.read(text)
+        flow = await self.evaluator.read(text)
         await asyncio.to_thread(check_code, flow, self._reader)
         return flow
 

@@ -1,5 +1,5 @@
 """Expressions and templates of flows: Jinja without statements, in a sandbox that changes nothing. It is
-imported by the helper process alone: it parses and evaluates what strangers wrote."""
+imported by the evaluator process alone: it parses and evaluates what strangers wrote."""
 
 import json
 import math
@@ -17,7 +17,7 @@ MAX_RESULT = 1024 * 1024
 NAMES = ("args", "results", "states", "run")
 
 
-class BadExpression(ValueError):
+class ExpressionFault(ValueError):
     def __init__(self, sentence: str, line: int = 1) -> None:
         super().__init__(sentence)
         self.sentence = sentence
@@ -81,7 +81,7 @@ _env = _environment()
 
 
 def check_expression(text: str) -> None:
-    """Raises BadExpression."""
+    """Raises ExpressionFault."""
     _names(_parse(f"{{{{ ({text}\n) }}}}", text), single=True)
 
 
@@ -99,9 +99,9 @@ def evaluate(text: str, variables: dict[str, Any]) -> Any:
     except (TemplateError, SecurityError) as error:
         raise _told(error) from None
     except MemoryError:
-        raise BadExpression("it needs too much memory") from None
+        raise ExpressionFault("it needs too much memory") from None
     except Exception as error:  # noqa: BLE001 - whatever an operator or a filter raises is the text's fault
-        raise BadExpression(f"{type(error).__name__}: {error}"[:1000]) from None
+        raise ExpressionFault(f"{type(error).__name__}: {error}"[:1000]) from None
     return _json(value)
 
 
@@ -112,23 +112,23 @@ def render(text: str, variables: dict[str, Any]) -> str:
     except (TemplateError, SecurityError) as error:
         raise _told(error) from None
     except MemoryError:
-        raise BadExpression("it needs too much memory") from None
+        raise ExpressionFault("it needs too much memory") from None
     except Exception as error:  # noqa: BLE001 - whatever an operator or a filter raises is the text's fault
-        raise BadExpression(f"{type(error).__name__}: {error}"[:1000]) from None
+        raise ExpressionFault(f"{type(error).__name__}: {error}"[:1000]) from None
     if len(found) > MAX_RESULT:
-        raise BadExpression(f"the text is longer than {MAX_RESULT} characters")
+        raise ExpressionFault(f"the text is longer than {MAX_RESULT} characters")
     return found
 
 
 def _parse(template: str, written: str) -> nodes.Template:
     if len(written) > MAX_CHARACTERS:
-        raise BadExpression(f"it is longer than {MAX_CHARACTERS} characters")
+        raise ExpressionFault(f"it is longer than {MAX_CHARACTERS} characters")
     try:
         return _env.parse(template)
     except TemplateSyntaxError as error:
-        raise BadExpression(f"it does not parse: {error.message}", error.lineno) from None
+        raise ExpressionFault(f"it does not parse: {error.message}", error.lineno) from None
     except RecursionError:
-        raise BadExpression("it is nested too deeply") from None
+        raise ExpressionFault("it is nested too deeply") from None
 
 
 def _names(tree: nodes.Template, *, single: bool) -> None:
@@ -139,7 +139,7 @@ def _names(tree: nodes.Template, *, single: bool) -> None:
         and len(body[0].nodes) == 1
         and not isinstance(body[0].nodes[0], nodes.TemplateData)
     ):
-        raise BadExpression("it must be one expression, without {{ }}")
+        raise ExpressionFault("it must be one expression, without {{ }}")
     waiting: list[nodes.Node] = list(body)
     while waiting:
         node = waiting.pop()
@@ -149,24 +149,24 @@ def _names(tree: nodes.Template, *, single: bool) -> None:
 
 def _check(node: nodes.Node) -> None:
     if isinstance(node, nodes.Stmt) and not isinstance(node, nodes.Output):
-        raise BadExpression("statements ({% %}) cannot be used, only expressions ({{ }})", node.lineno)
+        raise ExpressionFault("statements ({% %}) cannot be used, only expressions ({{ }})", node.lineno)
     match node:
         case nodes.Name(name=name) if name not in NAMES:
-            raise BadExpression(f"there is no {name!r} here, only {', '.join(NAMES)}", node.lineno)
+            raise ExpressionFault(f"there is no {name!r} here, only {', '.join(NAMES)}", node.lineno)
         case nodes.Getattr(attr=attr) if attr.startswith("_"):
-            raise BadExpression(f"the attribute {attr!r} cannot be used", node.lineno)
+            raise ExpressionFault(f"the attribute {attr!r} cannot be used", node.lineno)
         case nodes.Filter(name=name) if name not in _env.filters:
-            raise BadExpression(f"there is no filter {name!r}", node.lineno)
+            raise ExpressionFault(f"there is no filter {name!r}", node.lineno)
         case nodes.Test(name=name) if name not in _env.tests:
-            raise BadExpression(f"there is no test {name!r}", node.lineno)
+            raise ExpressionFault(f"there is no test {name!r}", node.lineno)
         case nodes.Pow():
-            raise BadExpression("powers (**) are not available", node.lineno)
+            raise ExpressionFault("powers (**) are not available", node.lineno)
         case _:
             pass
 
 
-def _told(error: Exception) -> BadExpression:
-    return BadExpression(str(error)[:1000])
+def _told(error: Exception) -> ExpressionFault:
+    return ExpressionFault(str(error)[:1000])
 
 
 def _json(value: Any) -> Any:
@@ -183,4 +183,4 @@ def _json(value: Any) -> Any:
         case _ if hasattr(value, "__next__") or isinstance(value, set | frozenset):
             return [_json(item) for item in cast(list[Any], value)]
         case _:
-            raise BadExpression(f"a {type(value).__name__} is no value that can be kept")
+            raise ExpressionFault(f"a {type(value).__name__} is no value that can be kept")

@@ -1,5 +1,5 @@
 """The text of a flow, read and checked: every field by its kind, and the graph as a whole. What is wrong is
-one sentence with line and column. Runs in the helper process, because it parses what strangers wrote."""
+one sentence with line and column. Runs in the evaluator process, because it parses what strangers wrote."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,17 +15,17 @@ from holdfast.flows.definition import (
     KINDS,
     AgentStep,
     ApprovalStep,
-    Batch,
     Case,
     CodeStep,
     Flow,
+    FlowBatch,
     Step,
     SwitchStep,
     TriggerRule,
     WaitStep,
     WorkflowStep,
 )
-from holdfast.flows.expressions import BadExpression, check_expression, check_template
+from holdfast.flows.expressions import ExpressionFault, check_expression, check_template
 from holdfast.flows.placed_values import MAX_BYTES, Placed, read_placed
 from holdfast.tools.schema import check_answer_schema, check_schema
 
@@ -375,18 +375,18 @@ _READERS: dict[str, Callable[[Placed, dict[str, Any]], Step]] = {
 }
 
 
-def _batches(item: Placed) -> dict[str, Batch]:
+def _batches(item: Placed) -> dict[str, FlowBatch]:
     if not isinstance(item.value, dict):
         raise item.bad("batches must be a mapping from names to settings like {max: 2}.")
     return {_checked_id(name, inner): _batch(inner) for name, inner in item.members.items()}
 
 
-def _batch(item: Placed) -> Batch:
+def _batch(item: Placed) -> FlowBatch:
     if not isinstance(item.value, dict):
         raise item.bad("a batch is a mapping like {max: 2, timeout: 20m}.")
     _known(item, ("max", "timeout", "join"), "a batch")
     join: Any = _optional(item, "join", _one_of(_RULES))
-    return Batch(
+    return FlowBatch(
         max=_optional(item, "max", _whole(1, MAX_BATCH)) or 1,
         timeout_seconds=_optional(item, "timeout", _duration),
         join=join,
@@ -531,7 +531,7 @@ def _expression(item: Placed) -> str:
     text = _text(item)
     try:
         check_expression(text)
-    except BadExpression as error:
+    except ExpressionFault as error:
         raise item.bad(f"the expression {text[:80]!r} cannot be used: {error.sentence}.") from None
     return text
 
@@ -540,7 +540,7 @@ def _template(item: Placed) -> str:
     text = _text(item)
     try:
         check_template(text)
-    except BadExpression as error:
+    except ExpressionFault as error:
         line = item.line + item.is_block + error.line - 1
         column = item.column if line == item.line else None
         raise BadFlow(f"the template cannot be used: {error.sentence}.", line, column or 1) from None

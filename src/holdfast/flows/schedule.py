@@ -56,7 +56,7 @@ class Rest:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FlowFinished:
     """Every step has ended. `failed`: those that fail the run."""
 
     failed: tuple[str, ...]
@@ -67,7 +67,7 @@ class Stuck:
     steps: tuple[str, ...]
 
 
-Decision = Moves | Rest | Finished | Stuck
+Decision = Moves | Rest | FlowFinished | Stuck
 
 
 class Graph:
@@ -448,7 +448,7 @@ def _is_due(row: FlowStep, now: datetime) -> bool:
 def _end(graph: Graph, rows: Rows, now: datetime) -> Decision:
     open_rows = [row for step in graph.flow.steps if (row := rows.get(step.id)) and not row.is_final]
     if not open_rows and len(rows) == len(graph.steps):
-        return Finished(failed=failing(graph, rows))
+        return FlowFinished(failed=failing(graph, rows))
     if not any(row.state in ("running", "waiting", "ready") for row in open_rows):
         missing = [step.id for step in graph.flow.steps if step.id not in rows]
         return Stuck(steps=(*(row.id for row in open_rows), *missing))

@@ -17,7 +17,7 @@ from holdfast.core.ids import ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
 from holdfast.files.stored_files import StoredFiles
 from holdfast.flows.discovery import FlowLibrary
-from holdfast.flows.helper import FlowHelper
+from holdfast.flows.evaluator import FlowEvaluator
 from holdfast.prompt.workspace import InstructionFiles, SkillList, Workplace, command_rules
 from holdfast.providers.registry import ModelRegistry as Providers
 from holdfast.scripts.reader import ScriptReader
@@ -118,7 +118,7 @@ async def toolbox(
         server_environment=environ,
         networks=found.networks(),
     )
-    reader, helper = ScriptReader(), FlowHelper()
+    reader, evaluator = ScriptReader(), FlowEvaluator()
     try:
         for entry in await processes.end_left_over():
             log.warning("a command of a killed server was ended", process_id=entry.id, chat_id=entry.chat_id)
@@ -229,10 +229,10 @@ async def toolbox(
             processes=processes,
             probe=found,
             workflows=driven,
-            flow_library=FlowLibrary(workspaces, home_of(environ), helper, reader),
+            flow_library=FlowLibrary(workspaces, home_of(environ), evaluator, reader),
         )
     finally:
-        await helper.close()
+        await evaluator.close()
         await asyncio.to_thread(reader.close)
         await processes.close()
 

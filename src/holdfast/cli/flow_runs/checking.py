@@ -8,7 +8,7 @@ from holdfast.cli.safe_text import neutral_line
 from holdfast.core.errors import BadFlow, WrongUsage
 from holdfast.core.shapes import Record
 from holdfast.flows.discovery import INSIDE, SUFFIXES, FlowLibrary
-from holdfast.flows.helper import FlowHelper
+from holdfast.flows.evaluator import FlowEvaluator
 from holdfast.flows.placed_values import MAX_BYTES
 from holdfast.scripts.reader import ScriptReader
 
@@ -44,12 +44,12 @@ def found_files(named: Sequence[Path]) -> list[Path]:
 
 
 async def check_files(paths: Sequence[Path]) -> tuple[CheckedFlow, ...]:
-    helper, reader = FlowHelper(), ScriptReader()
-    library = FlowLibrary(None, None, helper, reader)
+    evaluator, reader = FlowEvaluator(), ScriptReader()
+    library = FlowLibrary(None, None, evaluator, reader)
     try:
         return tuple([await _check(library, path) for path in paths])
     finally:
-        await helper.close()
+        await evaluator.close()
         await asyncio.to_thread(reader.close)
 
 

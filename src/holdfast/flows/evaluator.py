@@ -1,4 +1,4 @@
-"""The helper process of flows, seen from the server: reads definitions, evaluates expressions. However it
+"""The evaluator process of flows, seen from the server: reads definitions, evaluates expressions. However it
 ends, the answer is an error of the text that was asked about, and the next question starts another process.
 What was read is remembered by its content."""
 
@@ -14,12 +14,12 @@ from holdfast.core.errors import BadFlow, TryAgain
 from holdfast.core.shapes import encode
 from holdfast.core.subprocesses import drained, kill_group, start_process, to_the_end
 from holdfast.flows.definition import Flow
-from holdfast.flows.helper_messages import (
+from holdfast.flows.evaluator_messages import (
     Evaluate,
     Evaluated,
+    EvaluatorBroke,
     FlowRead,
     FlowRefused,
-    HelperBroke,
     Question,
     ReadFlow,
     Reply,
@@ -36,7 +36,7 @@ LINE_BYTES = 64 * 1024 * 1024
 
 _BOOT = (
     "import sys; sys.path[:0] = sys.argv[1].split(':'); "
-    "from holdfast.flows.helper_process import main; main()"
+    "from holdfast.flows.evaluator_process import main; main()"
 )
 _PACKAGES = (
     "holdfast",
@@ -56,7 +56,7 @@ _TOO_MUCH = {
 }
 
 
-class FlowHelper:
+class FlowEvaluator:
     def __init__(self) -> None:
         self._slots = asyncio.Semaphore(MOST_PROCESSES)
         self._idle: list[asyncio.subprocess.Process] = []
@@ -84,10 +84,10 @@ class FlowHelper:
         match await self._ask(wanted):
             case Evaluated(values=values) if len(values) == len(wanted.asked):
                 return values
-            case HelperBroke(reason=reason) if len(wanted.asked) == 1:
+            case EvaluatorBroke(reason=reason) if len(wanted.asked) == 1:
                 text = next(iter(wanted.asked[0].texts), None)
                 return (Value(error=_TOO_MUCH[reason], expression=None if text is None else text[:1000]),)
-            case HelperBroke():
+            case EvaluatorBroke():
                 alone = [
                     await self.evaluate(msgspec.structs.replace(wanted, asked=(one,))) for one in wanted.asked
                 ]
@@ -106,7 +106,7 @@ class FlowHelper:
         match await self._ask(ReadFlow(text=text)):
             case (FlowRead() | FlowRefused()) as reply:
                 return reply
-            case HelperBroke(reason=reason):
+            case EvaluatorBroke(reason=reason):
                 why = "it takes too long" if reason == "time" else "its reader broke down over it"
                 return FlowRefused(sentence=f"the flow cannot be read: {why}.", line=1, column=1)
             case _:
@@ -135,7 +135,7 @@ class FlowHelper:
             try:
                 return _decode(line)
             except msgspec.MsgspecError:
-                return HelperBroke(reason="crashed")
+                return EvaluatorBroke(reason="crashed")
 
     async def _start(self) -> asyncio.subprocess.Process:
         if self._command is None:

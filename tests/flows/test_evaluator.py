@@ -1,4 +1,4 @@
-"""The helper process: what it evaluates, and what happens to texts that try more than that."""
+"""The evaluator process: what it evaluates, and what happens to texts that try more than that."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ import pytest
 from holdfast.core.errors import BadFlow, NotFound
 from holdfast.core.ids import UserId
 from holdfast.flows.discovery import FlowLibrary
-from holdfast.flows.helper import FlowHelper
-from holdfast.flows.helper_messages import Asked, Evaluate, Value
+from holdfast.flows.evaluator import FlowEvaluator
+from holdfast.flows.evaluator_messages import Asked, Evaluate, Value
 from holdfast.scripts.reader import ScriptReader
 
 pytestmark = pytest.mark.heavy
@@ -17,19 +17,19 @@ pytestmark = pytest.mark.heavy
 ME = UserId("u")
 
 
-async def values(helper: FlowHelper, kind: str, *texts: str, **names: object) -> tuple[Value, ...]:
+async def values(evaluator: FlowEvaluator, kind: str, *texts: str, **names: object) -> tuple[Value, ...]:
     asked = tuple(Asked(kind=kind, texts=(text,)) for text in texts)  # pyright: ignore[reportArgumentType]
-    return await helper.evaluate(Evaluate(asked=asked, **names))  # pyright: ignore[reportArgumentType]
+    return await evaluator.evaluate(Evaluate(asked=asked, **names))  # pyright: ignore[reportArgumentType]
 
 
-async def test_conditions_templates_choices_and_values(helper: FlowHelper) -> None:
+async def test_conditions_templates_choices_and_values(evaluator: FlowEvaluator) -> None:
     names: dict[str, Any] = {
         "args": {"size": "large"},
         "results": {"items": [1, 2], "plan": {"a": "x"}},
         "states": {"b": "skipped"},
     }
     found = await values(
-        helper,
+        evaluator,
         "condition",
         "args.size == 'large'",
         "results.items | length > 2",
@@ -38,14 +38,14 @@ async def test_conditions_templates_choices_and_values(helper: FlowHelper) -> No
     )
     assert [value.value for value in found] == [True, False, True]
     texts = ("{{ results.plan.a }}!", "{{ results.none | default('-') }}", "{{ results.items | tojson }}")
-    assert [value.value for value in await values(helper, "template", *texts, **names)] == [
+    assert [value.value for value in await values(evaluator, "template", *texts, **names)] == [
         "x!",
         "-",
         "[1, 2]",
     ]
     choice = Asked(kind="choice", texts=("false", "args.size", "results.never"))
     inner = Asked(kind="values", value={"all": "{{ results.items }}", "some": ["{{ args.size }}s", 7]})
-    first, second = await helper.evaluate(
+    first, second = await evaluator.evaluate(
         Evaluate(asked=(choice, inner), args=names["args"], results=names["results"])
     )
     assert (first.value, second.value) == (1, {"all": [1, 2], "some": ["larges", 7]})
@@ -68,15 +68,15 @@ HOSTILE = [
 ]
 
 
-async def test_hostile_expressions_have_no_value_and_hurt_nobody(helper: FlowHelper) -> None:
+async def test_hostile_expressions_have_no_value_and_hurt_nobody(evaluator: FlowEvaluator) -> None:
     args = {"size": "large", "many": [1] * 20_000}
-    found = await values(helper, "condition", *HOSTILE, args=args)
+    found = await values(evaluator, "condition", *HOSTILE, args=args)
     assert [text for text, value in zip(HOSTILE, found, strict=True) if value.error is None] == []
-    (good,) = await values(helper, "condition", "args.size == 'large'", args=args)
+    (good,) = await values(evaluator, "condition", "args.size == 'large'", args=args)
     assert good.value is True
 
 
-async def test_what_breaks_its_process_fails_alone(helper: FlowHelper) -> None:
+async def test_what_breaks_its_process_fails_alone(evaluator: FlowEvaluator) -> None:
     heavy = "args.many | sum(start='') | length"
     slow = (
         "args.many | map(attribute='x') | list | unique | length"
@@ -84,16 +84,16 @@ async def test_what_breaks_its_process_fails_alone(helper: FlowHelper) -> None:
     )
     many = [{"x": [place]} for place in range(3000)]
     good, bad, other = await values(
-        helper, "condition", "true", slow, "args.many | length == 3000", args={"many": many}
+        evaluator, "condition", "true", slow, "args.many | length == 3000", args={"many": many}
     )
     assert (good.value, other.value) == (True, True)
     assert bad.error is not None
-    (also_bad,) = await values(helper, "condition", heavy, args={"many": many})
+    (also_bad,) = await values(evaluator, "condition", heavy, args={"many": many})
     assert also_bad.error is not None
 
 
 async def test_flows_are_found_and_the_nearest_wins(
-    tmp_path: Path, helper: FlowHelper, reader: ScriptReader
+    tmp_path: Path, evaluator: FlowEvaluator, reader: ScriptReader
 ) -> None:
     home = tmp_path / ".holdfast" / "flows"
     home.mkdir(parents=True)
@@ -103,7 +103,7 @@ async def test_flows_are_found_and_the_nearest_wins(
     (home / "code.yaml").write_text(flow.format("code", "import os"))
     (home / "link.yaml").symlink_to("/etc/passwd")
     (home / "latin.yaml").write_bytes(b"name: \xff")
-    library = FlowLibrary(None, tmp_path, helper, reader)
+    library = FlowLibrary(None, tmp_path, evaluator, reader)
     found = {file.path: file for file in await library.listed(None, ME)}
     assert found["~/.holdfast/flows/a.yaml"].hides_builtin
     assert found["review-and-fix.yaml"].hidden_by == "~/.holdfast/flows/a.yaml"

@@ -17,19 +17,19 @@ import msgspec
 
 from holdfast.core.errors import BadFlow
 from holdfast.core.shapes import Json, encode
-from holdfast.flows.expressions import BadExpression, evaluate, render
-from holdfast.flows.helper_messages import (
+from holdfast.flows.evaluator_messages import (
     Asked,
     Evaluate,
     Evaluated,
+    EvaluatorBroke,
     FlowRead,
     FlowRefused,
-    HelperBroke,
     Question,
     ReadFlow,
     Reply,
     Value,
 )
+from holdfast.flows.expressions import ExpressionFault, evaluate, render
 from holdfast.flows.reading import read_flow
 
 MIB = 1024 * 1024
@@ -104,7 +104,7 @@ def _ask_child(question: bytes) -> bytes:
     _, status = os.waitpid(child, 0)
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0 and pieces:
         return b"".join(pieces)
-    return encode(HelperBroke(reason=_reason(status)))
+    return encode(EvaluatorBroke(reason=_reason(status)))
 
 
 def _reason(status: int) -> Any:
@@ -165,7 +165,7 @@ def _value(asked: Asked, names: dict[str, Any]) -> Value:
                 return Value(value=render(text, names))
             case "values":
                 return Value(value=_filled(asked.value, names))
-    except BadExpression as error:
+    except ExpressionFault as error:
         return Value(error=error.sentence[:20_000], expression=text[:1000] or None)
     except RecursionError:
         return Value(error="it is nested too deeply", expression=text[:1000] or None)

@@ -1,4 +1,4 @@
-"""What the server and the helper process say to each other: JSON, one message a line."""
+"""What the server and the evaluator process say to each other: JSON, one message a line."""
 
 from typing import Annotated, Literal
 
@@ -56,10 +56,10 @@ class Evaluated(Record, frozen=True, kw_only=True, tag="evaluated"):
     values: tuple[Value, ...]
 
 
-class HelperBroke(Record, frozen=True, kw_only=True, tag="broke"):
+class EvaluatorBroke(Record, frozen=True, kw_only=True, tag="broke"):
     """The child that was to answer gave none."""
 
     reason: Literal["time", "memory", "crashed"]
 
 
-Reply = FlowRead | FlowRefused | Evaluated | HelperBroke
+Reply = FlowRead | FlowRefused | Evaluated | EvaluatorBroke
