@@ -53,6 +53,12 @@ export interface AuditEntryPage {
   next_cursor: string | null;
 }
 
+export interface Branch {
+  label: string | null;
+  when: string | null;
+  steps: string[];
+}
+
 export interface Budget {
   tokens: number | null;
   cost_usd_micros: number | null;
@@ -323,6 +329,51 @@ export interface FileView {
   binary: boolean;
 }
 
+export interface FlowGraph {
+  steps: GraphStep[];
+  batches: GraphBatch[];
+  output: string | null;
+}
+
+export interface FlowListed {
+  name: string;
+  description: string | null;
+  when_to_use: string | null;
+  args: Record<string, unknown> | null;
+  budget: number | null;
+  steps: number;
+  source: "project" | "home" | "catalogue";
+  path: string;
+  hides_builtin: boolean;
+  hidden_by: string | null;
+  error: string | null;
+  line: number | null;
+  column: number | null;
+}
+
+export interface FlowListedPage {
+  items: FlowListed[];
+  next_cursor: string | null;
+}
+
+export interface FlowShown {
+  name: string;
+  description: string | null;
+  when_to_use: string | null;
+  args: Record<string, unknown> | null;
+  budget: number | null;
+  steps: number;
+  source: "project" | "home" | "catalogue";
+  path: string;
+  hides_builtin: boolean;
+  hidden_by: string | null;
+  error: string | null;
+  line: number | null;
+  column: number | null;
+  text: string;
+  graph: FlowGraph | null;
+}
+
 export interface ForkChat {
   message_id?: string | null;
   title?: string | null;
@@ -368,6 +419,29 @@ export interface Grant {
 export interface GrantPage {
   items: Grant[];
   next_cursor: string | null;
+}
+
+export interface GraphBatch {
+  name: string;
+  max: number;
+  timeout_seconds: number | null;
+  join: "all_success" | "one_success" | "all_done" | "all_failed" | "one_failed" | "none_failed" | "none_failed_min_one_success" | "always" | null;
+}
+
+export interface GraphStep {
+  id: string;
+  kind: "agent" | "code" | "approval" | "switch" | "workflow" | "wait";
+  title: string | null;
+  deps: string[];
+  trigger_rule: "all_success" | "one_success" | "all_done" | "all_failed" | "one_failed" | "none_failed" | "none_failed_min_one_success" | "always";
+  when: string | null;
+  batch: string | null;
+  retries: number;
+  timeout_seconds: number | null;
+  on_failure: "fail_run" | "continue";
+  branches: Branch[];
+  form: Record<string, unknown> | null;
+  approvers: string[] | null;
 }
 
 export interface Health {
@@ -1255,6 +1329,8 @@ export interface Routes {
   "POST /workflow-runs": { body: StartRun; answer: RunShown };
   "GET /workflow-runs/{run_id}": { answer: RunShown };
   "POST /workflow-runs/{run_id}/cancel": { answer: RunShown };
+  "GET /flows": { query: { workspace_id?: string | null; limit?: number; cursor?: string | null }; answer: FlowListedPage };
+  "GET /flows/{name}": { query: { workspace_id?: string | null }; answer: FlowShown };
   "GET /providers": { query: { limit?: number; cursor?: string | null }; answer: ProviderShownPage };
   "PUT /providers/{name}": { body: PutProvider; answer: ProviderShown };
   "DELETE /providers/{name}": { answer: undefined };
