@@ -78,7 +78,7 @@ async def test_without_any_admin_it_does_not_start(house: House) -> None:
     from holdfast.store.query import query
 
     await house.store.write(query("UPDATE users SET role = 'member' WHERE id = $1", admin.id, read=len))
-    with pytest.raises(CannotStart, match="no admin"):
+    with pytest.raises(CannotStart, match="no active admin"):
         await house.sign_in.prepare(house.data)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.api.browsers import browser_name
+from holdfast.api.session import browser_name
 
 MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)"
 

@@ -48,12 +48,12 @@ async def test_both_are_told_how_near_they_came(server: Serving) -> None:
     third = await edits(admin, workspace_id, edit("line 5", "third"))
     (told,) = await collisions(admin, first)
     assert (told["severity"], set(told["chats"])) == ("near_lines", {first, second, third})
-    assert f"Chat {first} changed a.txt too, lines next to yours" in str(await admin.messages(third))
+    assert f"Chat {first} also changed a.txt, lines next to yours" in str(await admin.messages(third))
     # The agent hears of it with its next turn.
     await admin.post(f"chats/{first}/messages", {"content": "say: {notices}"})
     await admin.until_settled(first)
     everything = str(await admin.messages(first, "visibility=all&limit=200"))
-    assert f"Chat {third} has changed a.txt after you did: lines next to yours" in everything
+    assert f"Chat {third} changed a.txt after you did: lines next to yours" in everything
     assert (root / "a.txt").read_text().count("\n") == 20
     member = await server.member()
     theirs = await member.post("workspaces", {"name": "same", "path": str(root)})

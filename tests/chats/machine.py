@@ -75,7 +75,7 @@ class Machine:
         if change.created is not None and change.after is not None:
             parent_id = change.after.chat.parent_id
             if parent_id is not None and parent_id not in self.chats:
-                return Refusal(code="not_found", text="The parent of this chat is gone.")
+                return Refusal(code="not_found", text="The parent of this chat no longer exists.")
         if not change.is_empty:
             change = self._times.measured(change)
             self._write(change)

@@ -53,10 +53,10 @@ def looked_at(file: Path) -> Generator[sqlite3.Connection]:
     [
         ("mysql://u:secret@host/db", "does not know"),
         ("sqlite:", "names no file"),
-        ("sqlite:~nobody-has-this-name/secret.db", "Write the path in full"),
+        ("sqlite:~nobody-has-this-name/secret.db", "Write the full path"),
         ("postgresql://u:secret@127.0.0.1:1/db", "Nobody answers at 127.0.0.1:1"),
         ("postgresql://u:secret@no-such-host.invalid/db", "Correct its name"),
-        ("postgresql://u:secret@host:port/db", "cannot be understood"),
+        ("postgresql://u:secret@host:port/db", "cannot be parsed"),
     ],
 )
 def test_a_wrong_url(url: str, says: str, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_wrong_password(postgres_url: str, tmp_path: Path) -> None:
 
 def test_no_database_there(tmp_path: Path) -> None:
     for command in (("check",), ("backup", tmp_path / "copy")):
-        assert "`holdfast db migrate` makes one" in sentence("db", *command, "--data", tmp_path / "nowhere")
+        assert "`holdfast db migrate` creates one" in sentence("db", *command, "--data", tmp_path / "nowhere")
     assert os.listdir(tmp_path) == []
 
 
@@ -194,7 +194,7 @@ def test_a_file_whose_migration_was_killed(tmp_path: Path) -> None:
     file.unlink()
     file.with_name("holdfast.db-wal").unlink(missing_ok=True)
     sqlite_killed_halfway(file, "first")
-    assert "Bring it up to date with `holdfast db migrate`" in sentence("db", "check", "--data", tmp_path)
+    assert "Upgrade it with `holdfast db migrate`" in sentence("db", "check", "--data", tmp_path)
     assert holdfast("db", "migrate", "--data", tmp_path).returncode == 0
     assert holdfast("db", "check", "--data", tmp_path).stdout == "The database is whole.\n"
 

@@ -37,7 +37,7 @@ def test_a_backup_does_not_overwrite(tmp_path: Path) -> None:
     told = holdfast("db", "backup", taken, "--data", tmp_path)
     assert told.returncode == 1
     assert taken.read_text() == "precious"
-    assert "exists already" in holdfast("db", "backup", ".", "--data", tmp_path).stderr
+    assert "already exists" in holdfast("db", "backup", ".", "--data", tmp_path).stderr
 
 
 def test_wrong_usage_is_exit_code_two() -> None:

@@ -119,7 +119,7 @@ def test_one_object_at_the_end(server: Server) -> None:
     [
         ("stop: length", 1, "", "cut"),
         ("say: part\nstop: length", 0, "part\n", "cut"),
-        ("stop: content_filter", 1, "", "rules for content"),
+        ("stop: content_filter", 1, "", "content rules"),
         ("stop: stop", 1, "", "empty answer"),
         ('call: todo {"items": []}\nstop: stop', 0, "", ""),
         ("fail: overloaded 1 times\nsay: there", 0, "there\n", "Trying again in"),

@@ -5,8 +5,15 @@ import sys
 
 import pytest
 
-from holdfast.config.reload import needs_restart
-from holdfast.config.sections import RELOADED, SECTIONS, Config, LimitsSection, ServerSection, WorkerSection
+from holdfast.config.sections import (
+    RELOADED,
+    SECTIONS,
+    Config,
+    LimitsSection,
+    ServerSection,
+    WorkerSection,
+    needs_restart,
+)
 from holdfast.config.sources import merged
 from holdfast.core.errors import BadConfig
 from holdfast.core.secret import Secret
@@ -72,7 +79,7 @@ def test_every_reloaded_section_exists() -> None:
 
 def test_reading_the_configuration_loads_no_server() -> None:
     program = (
-        "import sys, holdfast.config.load, holdfast.config.sources, holdfast.config.reload; "
+        "import sys, holdfast.config.load, holdfast.config.sources, holdfast.config.sections; "
         "print({'litestar', 'aiohttp', 'asyncpg', 'apsw', 'cryptography'} & sys.modules.keys())"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

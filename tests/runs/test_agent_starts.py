@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import Create
-from holdfast.chats.new_agent import NewAgent
+from holdfast.chats.start import NewAgent
 from holdfast.chats.view import View
 from holdfast.core.chats import Settings
 from holdfast.core.checks import Checked

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from holdfast.config.load import Flags, load
 from holdfast.config.places import passed_over
-from holdfast.config.reload import needs_restart
+from holdfast.config.sections import needs_restart
 from holdfast.core.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.core.ids import CallId, ChatId, UserId, WorkspaceId
 from holdfast.core.shapes import Json

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from holdfast.api.json_size import MOST_VALUES, count_values
+from holdfast.api.bodies import MOST_VALUES, count_values
 from holdfast.server.protocol import ConnectionLimits
 from tests.api.serving import Answer, Client, Serving, config_for, serving
 from tests.api.strain import bounded

@@ -38,7 +38,7 @@ def test_one_of_ours_that_is_open_is_closed(tmp_path: Path, held: tuple[str, ...
 def test_one_that_holds_other_things_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letters").touch()
     tmp_path.chmod(0o755)
-    with pytest.raises(DirectoryUnusable, match=r"mode 755\) and holds other things"):
+    with pytest.raises(DirectoryUnusable, match=r"mode 755\) and contains other files"):
         secure(tmp_path)
     assert mode(tmp_path) == 0o755
     # Closed, whatever it holds is the person's own business.

@@ -22,7 +22,7 @@ from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import ChatId, RunId
 from holdfast.core.messages import Message
 from holdfast.core.origins import FromRun
-from holdfast.store import calls, chats, inbox, messages, queue, steps, views
+from holdfast.store import calls, chats, messages, queue, steps, views
 from holdfast.store.chats import Only
 from tests.store.world import World, answer, call, finished, fresh_id, text, user, view_of
 
@@ -155,7 +155,7 @@ async def test_reads_are_as_of_one_moment(world: World) -> None:
         looked = 0
         while not done:
             seen, queued, notices, state = await world.store.read(
-                chats.chat(chat_id), queue.queue(chat_id), inbox.inbox(chat_id), views.view(chat_id)
+                chats.chat(chat_id), queue.queue(chat_id), queue.inbox(chat_id), views.view(chat_id)
             )
             assert seen is not None
             assert state is not None
@@ -184,7 +184,7 @@ async def test_queue_inbox_calls_turns_and_steps(world: World) -> None:
     chat_id = view.chat.id
     found = await world.store.read(
         queue.queue(chat_id),
-        inbox.inbox(chat_id),
+        queue.inbox(chat_id),
         calls.open_calls(chat_id),
         steps.turns(chat_id),
         steps.steps_of_turns(chat_id, 1, 9),

@@ -40,7 +40,7 @@ async def test_a_workspace_is_found_by_its_owner(world: World) -> None:
     his = await world.store.write(workspaces.create(workspace(world, ben, "project")))
     assert await world.store.read(workspaces.page(anna.id)) == (hers,)
     assert await world.store.read(workspaces.page(ben.id)) == (his,)
-    with pytest.raises(WrongState, match="a workspace named project already"):
+    with pytest.raises(WrongState, match="already have a workspace named project"):
         await world.store.write(workspaces.create(workspace(world, anna, "project")))
     await world.store.write(workspaces.delete(hers.id, ben.id))
     assert await world.store.read(workspaces.workspace(hers.id, anna.id)) == hers

@@ -115,4 +115,4 @@ async def test_a_broken_one_does_not_keep_the_end_from_being_told(scene: Scene, 
     await scene.engine.idle(parent)
     (waited,) = await scene.outputs(parent, "wait_agents")
     assert waited[0]["result"] == "the result"
-    assert "could not be looked at and is kept" in waited[0]["changes"]
+    assert "could not be examined and is kept" in waited[0]["changes"]

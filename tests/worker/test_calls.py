@@ -175,7 +175,7 @@ async def test_a_turn_ends_whatever_is_raised_in_it(engine: Engine) -> None:
 async def test_a_tool_that_answers_nonsense(engine: Engine) -> None:
     engine.start()
     result = await only_result(engine, "call: nonsense")
-    assert (result.outcome, result.output) == ("failed", "nonsense gave no answer but str.")
+    assert (result.outcome, result.output) == ("failed", "nonsense returned no answer but str.")
     result = await only_result(engine, "call: strange")
     assert result.outcome == "failed"
     assert "not JSON" in str(result.output)

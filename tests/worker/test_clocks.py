@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from holdfast.core.clock import Stopwatch
 from holdfast.core.ids import ChatId
 from holdfast.core.spans import Span
-from holdfast.store.traces import traced
+from holdfast.store.steps import traced
 from holdfast.telemetry.spans import spans
 from tests.worker.dead import leave_running, new_call
 from tests.worker.engine import SETTINGS, Engine, ShiftedClock, eventually

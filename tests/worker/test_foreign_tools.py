@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from holdfast.core.calls import STRUCTURED_OUTPUT, Trait
 from holdfast.core.ids import ChatId, FileId, WorkspaceId
 from holdfast.core.parts import File
-from holdfast.store.traces import traced
+from holdfast.store.steps import traced
 from holdfast.telemetry.spans import spans
 from holdfast.tools.contract import ToolAnswer, ToolContext
 from holdfast.tools.registry import ToolRegistry

@@ -16,7 +16,7 @@ from holdfast.chats.commands import (
     Send,
     SubmitResults,
 )
-from holdfast.chats.late_decisions import said_later
+from holdfast.chats.synthetic import said_later
 from holdfast.chats.view import View
 from holdfast.core.calls import Verdict
 from holdfast.core.chats import ClientTool
@@ -317,7 +317,7 @@ async def test_what_nobody_knows_is_told(engine_everywhere: Engine, tools: Toolb
 
 
 @pytest.mark.parametrize(
-    "verdict, words", [("retry", "once more"), ("done", '"It is blue."'), ("skip", "without it")]
+    "verdict, words", [("retry", "repeat the call"), ("done", '"It is blue."'), ("skip", "without it")]
 )
 async def test_what_somebody_knows_later_is_a_notice(
     engine: Engine, tools: Toolbox, verdict: Verdict, words: str

@@ -21,7 +21,7 @@ from holdfast.feed.cursor import Position
 from holdfast.feed.limits import PageSize
 from holdfast.feed.watch import tell
 from holdfast.prompt.sources import PromptChat
-from holdfast.store.traces import traced
+from holdfast.store.steps import traced
 from holdfast.telemetry.spans import spans
 from holdfast.tools.approval import ApprovalRules
 from holdfast.tools.contract import ToolAnswer, ToolContext

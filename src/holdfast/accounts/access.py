@@ -1,5 +1,5 @@
-"""Who is calling, and what they may do. A credential is believed for two seconds without another look, so
-that one that was revoked, or whose user was suspended or demoted, is worth nothing within five."""
+"""Who is calling, and what they may do. A credential is cached for two seconds, so that one that was revoked,
+or whose user was suspended or demoted, stops working within five."""
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -18,24 +18,25 @@ from holdfast.store.interface import Store
 from holdfast.store.tokens import Credential
 
 BELIEVED_SECONDS = 2.0
-# So many credentials are remembered at most; beyond, all are looked up anew.
+# How many credentials are remembered at most; beyond that, all are looked up again.
 REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who showed a valid credential."""
+    """Somebody who presented a valid credential."""
 
     user: User
     scopes: frozenset[Scope]
     credential_id: TokenId
     # token: a program's.  session: a person's browser.
     kind: Literal["token", "session"]
-    # When the credential ends by itself; None: never. A session's moves on while it is used.
+    # When the credential expires; None: never. A session's expiry moves on while it is used.
     expires_at: datetime | None = None
-    # It was given out with less than everything, or for a token that was: it gives and takes no credentials.
+    # It has fewer than all scopes, or was made from such a token: it cannot create or revoke credentials.
     narrow: bool = False
-    # It is the token of local programs, or a session given for it. Worth less than an admin: see `reach`.
+    # It is the token for local programs, or a session made from it. It may do less than an admin: see
+    # `reach`.
     local: bool = False
 
     def may(self, scope: Scope) -> bool:
@@ -43,12 +44,12 @@ class Caller:
 
     @property
     def may_approve(self) -> bool:
-        """Approvals are a person's: given in a session, or through a token that a person let write."""
+        """Approvals are a person's: given in a session, or through a token that a person allowed to write."""
         return "chats:write" in self.scopes
 
 
 def scopes_of(role: Role, token: Token) -> frozenset[Scope]:
-    """What a credential is worth in the hands of somebody with this role: a member has never `admin`."""
+    """The scopes of a credential for somebody with this role: a member never has `admin`."""
     granted = frozenset(token.scopes)
     return granted if role == "admin" else granted - {"admin"}
 
@@ -69,7 +70,7 @@ def caller_of(credential: Credential) -> Caller:
 @dataclass(frozen=True, slots=True)
 class _Known:
     caller: Caller
-    # By a clock that counts suspend: what was true before a laptop slept is looked up anew.
+    # By a clock that counts time spent suspended: after a laptop slept everything is looked up again.
     until: float
 
 
@@ -78,23 +79,23 @@ class Access:
         self._store = store
         self._clock = clock
         self._known: dict[bytes, _Known] = {}
-        # Of the token that this server left for local programs.
+        # The token that this server left for local programs.
         self._local_secret: Secret | None = None
 
     def use_local(self, secret: Secret) -> None:
         self._local_secret = secret
 
     async def over_socket(self, secret: str | None) -> Caller | None:
-        """Who calls by the socket in the data directory: only who owns that directory can. Without another
-        credential that is the admin of local programs, and with all that an admin may."""
+        """A caller on the socket in the data directory: only the owner of that directory can connect. Without
+        another credential that is the admin of local programs, with all of an admin's permissions."""
         if secret is None and self._local_secret is not None:
             secret = self._local_secret.reveal()
         caller = None if secret is None else await self.authenticate(secret)
         return replace(caller, local=False) if caller is not None and caller.local else caller
 
     async def authenticate(self, secret: str) -> Caller | None:
-        """Whose credential this is: an API token or a session that is neither revoked nor expired, of a user
-        who is not suspended. None: nobody's. One-time tokens are good for `SignIn.exchange` alone."""
+        """The user of this credential: an API token or a session that is neither revoked nor expired, of a
+        user who is not suspended. None: nobody's. One-time tokens are only valid for `SignIn.exchange`."""
         if not is_secret(secret):
             return None
         hashed = hash_of(secret)
@@ -107,19 +108,19 @@ class Access:
             self._known.pop(hashed, None)
             return None
         if credential.untouched:
-            # That it was used is noted for people; the request does not fail for it.
+            # Its use is recorded for people's information; the request does not fail for it.
             with suppress(TryAgain):
                 await self._store.write(tokens.touch(credential.token.id))
         caller = caller_of(credential)
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        # Counted from before the question: the answer may have been long on its way.
+        # Counted from before the query: the answer may have taken long.
         self._known[hashed] = _Known(caller, asked_at + BELIEVED_SECONDS)
         return caller
 
     async def still(self, callers: Iterable[Caller]) -> set[TokenId]:
-        """The credentials of these callers that are still valid and still worth as much, by one query without
-        any memory. For feeds, which ask every two seconds."""
+        """The credentials of these callers that are still valid with the same permissions, by one query,
+        without the cache. For feeds, which check every two seconds."""
         asked = {caller.credential_id: caller for caller in callers}
         if not asked:
             return set()
@@ -131,7 +132,7 @@ class Access:
         }
 
     def forget(self, credential_ids: Collection[TokenId] | None = None) -> None:
-        """Looks these up anew (None: all), here at once; other processes do within two seconds."""
+        """Forgets these (None: all), here at once; other processes follow within two seconds."""
         self._known = {
             hashed: known
             for hashed, known in self._known.items()

@@ -1,5 +1,5 @@
-"""The audit as others write it: who, what, when, to what. Never a secret: what is told of an act is chosen
-where it is done, in short words."""
+"""Writing the audit log: who, what, when, to what. Never a secret: the details of an action are chosen where
+it is done, in a few words."""
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ class Audit:
         self._ids = ids
 
     def entry(self, by: Caller | None, action: str, target: str | None = None, **detail: Json) -> AuditEntry:
-        """To be written with the act itself: see `store.audit.audited`. `by` None: the server itself."""
+        """To be written with the action itself: see `store.audit.audited`. `by` None: the server itself."""
         now = self._clock.now()
         return AuditEntry(
             id=AuditId(self._ids.uuid7(now)),
@@ -35,11 +35,11 @@ class Audit:
         )
 
     async def done(self, by: Caller | None, action: str, target: str | None = None, **detail: Json) -> None:
-        """For an act that is no write of its own."""
+        """For an action that is not itself a write."""
         await self._store.write(audit.add(self.entry(by, action, target, **detail)))
 
     async def denied(self, by: Caller | None, action: str, target: str | None = None, **detail: Json) -> None:
-        """For what somebody wanted to do and may not."""
+        """For something that was refused."""
         entry = self.entry(by, action, target, **detail)
         await self._store.write(audit.add(replace(entry, outcome="denied")))
 

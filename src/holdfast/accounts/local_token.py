@@ -1,6 +1,6 @@
-"""How far the token of local programs (`admin.token`) reaches: an admin's work, but nothing that would make
-whoever found it an admin for good. Admins are made and changed, tokens with the scope `admin` are made, and
-keys of providers are replaced by a person who signed in, or over the socket in the data directory."""
+"""What the token for local programs (`admin.token`) may do: an admin's work, but nothing that would make
+whoever found it an admin for good. Creating and changing admins, creating tokens with the scope `admin` and
+replacing provider keys need a person who signed in, or the socket in the data directory."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ _INSTEAD = "Sign in as an admin, or use holdfast user, token or provider on the 
 
 
 def check_role(by: Caller, role: Role | None) -> None:
-    """Of a user who is changed, made or let in, and the role that one is given."""
+    """For a user who is changed, created or signed in, and the role they are given."""
     if by.local and role == "admin":
-        raise Forbidden(f"The token of local programs can make, change or let in no admin. {_INSTEAD}")
+        raise Forbidden(f"The token for local programs cannot create, change or sign in admins. {_INSTEAD}")
 
 
 def check_scopes(by: Caller, scopes: Sequence[Scope]) -> None:
     if by.local and "admin" in scopes:
-        raise Forbidden(f"The token of local programs can make no token with the scope admin. {_INSTEAD}")
+        raise Forbidden(f"The token for local programs cannot create tokens with the scope admin. {_INSTEAD}")
 
 
 def check_keys(by: Caller) -> None:
     if by.local:
-        raise Forbidden(f"The token of local programs cannot replace or remove keys. {_INSTEAD}")
+        raise Forbidden(f"The token for local programs cannot replace or remove keys. {_INSTEAD}")

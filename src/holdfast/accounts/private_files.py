@@ -1,5 +1,5 @@
-"""Files that nobody but their owner may read: keys and tokens in the data directory. A file appears whole or
-not at all, on the disk before anybody relies on it."""
+"""Files that only their owner may read: keys and tokens in the data directory. A file appears whole or not at
+all, and is on disk before anybody relies on it."""
 
 import os
 import secrets
@@ -14,7 +14,7 @@ _EVERYBODY = 0o007
 
 
 def read_private(path: Path) -> str | None:
-    """What is in the file; None: there is none."""
+    """The content of the file; None if it does not exist."""
     try:
         if not path.exists():
             return None
@@ -27,7 +27,7 @@ def read_private(path: Path) -> str | None:
 
 
 def replace_private(path: Path, text: str) -> None:
-    """Puts the text where something else may be."""
+    """Writes the text, replacing an existing file."""
     try:
         _unfinished(path, text).replace(path)
         _sync(path.parent)
@@ -36,7 +36,8 @@ def replace_private(path: Path, text: str) -> None:
 
 
 def create_private(path: Path, text: str) -> str:
-    """Puts the text where nothing is. What is there then: ours, or that of who came first."""
+    """Writes the text if there is no file yet. Returns the content of the file: ours, or that of whoever came
+    first."""
     try:
         unfinished = _unfinished(path, text)
         try:
@@ -69,14 +70,14 @@ def _sync(directory: Path) -> None:
 
 
 def _close_to_others(path: Path) -> None:
-    """A group of somebody else's file may be how we are meant to read it."""
+    """Group access to somebody else's file may be how we are meant to read it."""
     status = path.stat()
     open_to = stat.S_IMODE(status.st_mode)
     if status.st_uid == os.geteuid() and open_to & _OTHERS:
         path.chmod(0o600)
     elif open_to & _EVERYBODY:
         raise DirectoryUnusable(
-            f"{path} is open to everybody on this machine. It holds a secret; close it: chmod o-rwx {path}"
+            f"{path} is open to everybody on this machine. It contains a secret; close it: chmod o-rwx {path}"
         )
 
 

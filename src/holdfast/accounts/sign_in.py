@@ -1,5 +1,5 @@
-"""Signing in. The first start makes the first admin and leaves a token for local programs in the data
-directory; one-time tokens become a session once, however many try; sessions last while they are used."""
+"""Signing in. The first start creates the first admin and leaves a token for local programs in the data
+directory. A one-time token becomes a session once, however many try; sessions last while they are used."""
 
 import asyncio
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ NAME_LIMIT = 100
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A session that has just begun. The secret is for the cookie and is known nowhere else."""
+    """A new session. The secret is for the cookie and is stored nowhere else."""
 
     user: User
     token: Token
@@ -42,8 +42,8 @@ class SignIn:
         self._ids = ids
 
     async def prepare(self, data: Path) -> User:
-        """At every start, before anything is answered: there is an admin, and `<data>/admin.token` holds a
-        token that works. The admin it belongs to."""
+        """Called at every start, before anything is served: ensures that there is an admin and that
+        `<data>/admin.token` contains a valid token. Returns the admin it belongs to."""
         first = User(
             id=UserId(self._new_id()),
             name=FIRST_ADMIN,
@@ -55,7 +55,7 @@ class SignIn:
             users.first_admin()
         )
         if admin is None:
-            raise CannotStart("The database has users, but no admin who is not suspended. Restore a backup.")
+            raise CannotStart("The database has users, but no active admin. Restore a backup.")
         file = data / TOKEN_FILE
         there = await asyncio.to_thread(read_private, file)
         caller = None if there is None else await self._access.authenticate(there)
@@ -63,10 +63,10 @@ class SignIn:
             self._access.use_local(Secret(there))
             return caller.user
         if caller is not None:
-            # Of an earlier version, when this token had no limits.
+            # Written by an earlier version, when this token had no limits.
             await self.sign_out(caller.credential_id)
         secret = new_secret()
-        # First known, then shown: who finds the file finds a token that works.
+        # Stored first, written second: a token that is found in the file always works.
         await self._store.write(
             tokens.create(
                 TokenId(self._new_id()),
@@ -84,7 +84,7 @@ class SignIn:
     async def one_time(
         self, user_id: UserId, entry: AuditEntry | None = None, *, once: OnceOf[Token] | None = None
     ) -> Secret:
-        """A token that `exchange` takes once within ten minutes. Raises keys.Repeated."""
+        """A token that `exchange` accepts once within ten minutes. Raises keys.Repeated."""
         secret = new_secret()
         create = tokens.create(
             TokenId(self._new_id()),
@@ -101,9 +101,9 @@ class SignIn:
     async def exchange(
         self, secret: str, name: str = "browser", *, address: str | None = None
     ) -> NewSession | None:
-        """A session for who shows a one-time token, which is then spent, or an API token, with what that one
-        may and for as long as it is valid. None: it is neither."""
-        # Looking is cheap: who guesses does not keep the writer busy.
+        """A session for a one-time token, which is then spent, or for an API token, with its scopes and its
+        expiry. None: it is neither."""
+        # Reading is cheap: guessing does not keep the writer busy.
         if not is_secret(secret) or not await self._store.read(tokens.is_exchangeable(hash_of(secret))):
             return None
         mine = new_secret()
@@ -119,7 +119,7 @@ class SignIn:
         return None if made is None else NewSession(made.user, made.token, mine)
 
     async def sign_out(self, credential_id: TokenId) -> None:
-        """Ends a session; one that has ended stays so."""
+        """Ends a session; ending it again changes nothing."""
         await self._store.write(tokens.end(credential_id))
         self._access.forget((credential_id,))
 

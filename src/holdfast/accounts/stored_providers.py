@@ -1,5 +1,5 @@
-"""Providers and models that admins keep in the database, their keys sealed. A key goes in and is never shown
-again; another address asks for the key again."""
+"""Providers and models that admins configured in the database, with sealed keys. A key goes in and is never
+shown again; changing the address requires the key again."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,27 +29,27 @@ DEFAULT_MODEL_KEY = provider_configs.DEFAULT_MODEL_KEY
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the database holds, for `config.sources.merged`; and what cannot be used, a sentence each."""
+    """The database's part, for `config.sources.merged`; and a sentence for each entry that cannot be used."""
 
     providers: tuple[ProviderConfig, ...]
     models: tuple[ModelConfig, ...]
     unusable: tuple[str, ...] = ()
-    # The model that an admin chose to be taken when none is named; empty: none.
+    # The default model chosen by an admin; empty: none.
     default: str = ""
-    # Another one when anything was changed.
+    # Differs whenever anything was changed.
     revision: object = None
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A provider as it was written, without its key; and whether it has one that is sent."""
+    """A provider as it was written, without its key; and whether it has a key that is sent."""
 
     config: ProviderConfig
     has_key: bool
 
 
 class Stored:
-    """With `once`, what was done already under that key raises keys.Repeated."""
+    """With `once`, raises keys.Repeated if it was already done under that key."""
 
     def __init__(self, store: Store, vault: Vault, clock: Clock, ids: Ids) -> None:
         self._store = store
@@ -58,7 +58,7 @@ class Stored:
         self._audit = Audit(store, clock, ids)
 
     async def read(self) -> Kept:
-        """With the keys themselves, for the registry and nobody else."""
+        """With the keys themselves, only for the registry."""
         providers, models, revision, chosen = await self._store.read(
             provider_configs.providers(),
             provider_configs.models(),
@@ -94,7 +94,7 @@ class Stored:
     async def put_provider(
         self, by: Caller, config: ProviderConfig, *, once: OnceOf[Written] | None = None
     ) -> Written:
-        """Creates or replaces. With `api_key` None the key that is there stays: InvalidInput if the address
+        """Creates or replaces. With `api_key` None the existing key stays: InvalidInput if the address
         differs."""
         _need_admin(by)
         check_keys(by)
@@ -156,7 +156,7 @@ class Stored:
     async def put_model(
         self, by: Caller, config: ModelConfig, *, once: OnceOf[ModelConfig] | None = None
     ) -> ModelConfig:
-        """Creates or replaces. Whether there is such a provider is seen when all sources are merged."""
+        """Creates or replaces. Whether its provider exists is checked when all sources are merged."""
         _need_admin(by)
         check_model(config)
         now = self._clock.now()
@@ -168,14 +168,13 @@ class Stored:
         return await idempotency_keys.write(self._store, audited(put, entry), once)
 
     async def delete_model(self, by: Caller, name: str, *, once: OnceOf[None] | None = None) -> None:
-        """Raises NotFound. Chats that chose it go on with the default."""
+        """Raises NotFound. Chats that chose it continue with the default model."""
         _need_admin(by)
         entry = self._audit.entry(by, "model.delete", f"model:{name}")
         await idempotency_keys.write(self._store, audited(provider_configs.delete_model(name), entry), once)
 
     async def choose_default(self, by: Caller, name: str | None, *, once: OnceOf[None] | None = None) -> None:
-        """The model that is taken when none is named; None: nobody's choice. Whether there is such a model is
-        for the caller to know."""
+        """Sets the default model; None: no choice. The caller must know that the model exists."""
         _need_admin(by)
         entry = self._audit.entry(by, "model.default", f"model:{name}" if name else "model")
         await idempotency_keys.write(self._store, audited(provider_configs.choose_default(name), entry), once)
@@ -197,10 +196,11 @@ def address_of(config: ProviderConfig) -> str:
 
 
 def _refuse_places(key: str | None) -> None:
-    """Who enters a key over the network must not make the server read its files or variables for them."""
+    """Entering a key over the network must not make the server read its own files or variables."""
     if key is not None and key.startswith(("env:", "file:")):
         raise InvalidInput(
-            "api_key must be the key itself; env: and file: are for holdfast.toml alone.", field="api_key"
+            "api_key must be the key itself; env: and file: can only be used in holdfast.toml.",
+            field="api_key",
         )
 
 

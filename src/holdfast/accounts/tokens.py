@@ -1,5 +1,5 @@
-"""Token secrets: made from 32 random bytes, shown once, known afterwards only by their SHA-256. So much
-chance needs no slow hash, and being looked up by hash it needs no comparison in constant time."""
+"""Token secrets: made from 32 random bytes, shown once, stored only as their SHA-256. That much randomness
+needs no slow hash, and because they are looked up by hash no constant-time comparison is needed."""
 
 import hashlib
 import re
@@ -17,7 +17,7 @@ _FORM = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{_LENGTH}}}")
 
 
 def new_secret() -> Secret:
-    """Letters and digits alone: it can be double-clicked, and stands in a URL as it is."""
+    """Letters and digits only: it can be selected with a double click, and used in a URL as it is."""
     number = int.from_bytes(secrets.token_bytes(_BYTES))
     digits: list[str] = []
     for _ in range(_LENGTH):
@@ -27,7 +27,7 @@ def new_secret() -> Secret:
 
 
 def is_secret(text: str) -> bool:
-    """Whether it has the form of one: what has not is nobody's, and needs no look at the database."""
+    """Whether it has the form of a secret: anything else is invalid without a database query."""
     return _FORM.fullmatch(text) is not None
 
 

@@ -1,5 +1,5 @@
-"""What admins do with users, and everybody with their own tokens. Every act is written into the audit in the
-transaction that does it, and every refusal has its reason."""
+"""What admins do with users, and everybody with their own tokens. Every action is written to the audit log in
+its own transaction, and every refusal gives its reason."""
 
 import re
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from holdfast.store import idempotency_keys, tokens, users
 from holdfast.store.audit import audited
 from holdfast.store.interface import OnceOf, Store
 
-# Nothing that a table, a log line or a terminal could take for something else.
+# Nothing that a table, a log line or a terminal could misinterpret.
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 _TOKEN_NAME_LIMIT = 100
-# In every time zone a date that can be written.
+# A date that can be represented in every time zone.
 _LATEST = datetime(9998, 12, 31, tzinfo=UTC)
 
 
@@ -41,8 +41,8 @@ class People:
     async def create_user(
         self, by: Caller, name: str, role: Role = "member", *, once: OnceOf[User] | None = None
     ) -> User:
-        """Raises WrongState when the name is taken, InvalidInput when it cannot be one; Repeated when it was
-        done already under the key `once`."""
+        """Raises WrongState if the name is taken, InvalidInput if it is not a valid name; Repeated if it was
+        already done under the key `once`."""
         _need_admin(by)
         check_role(by, role)
         new = User(
@@ -65,8 +65,8 @@ class People:
         suspended: bool | None = None,
         once: OnceOf[User] | None = None,
     ) -> User:
-        """What is None stays. Raises NotFound, and WrongState for a name that is taken and for the last
-        active admin; Repeated."""
+        """None leaves a field as it is. Raises NotFound, and WrongState for a name that is taken and for the
+        last active admin; Repeated."""
         _need_admin(by)
         check_role(by, role)
         if by.local and (there := await self._store.read(users.user(user_id))) is not None:
@@ -81,7 +81,7 @@ class People:
         return user
 
     async def invite_user(self, by: Caller, user_id: UserId, *, once: OnceOf[Token] | None = None) -> Secret:
-        """A one-time token that signs this user in, for who is new or cannot get in. Raises Repeated."""
+        """A one-time token that signs this user in, for somebody new or locked out. Raises Repeated."""
         _need_admin(by)
         if (there := await self._store.read(users.user(user_id))) is None:
             raise NotFound("There is no such user.")
@@ -100,9 +100,9 @@ class People:
         expires_at: datetime | None = None,
         once: OnceOf[Token] | None = None,
     ) -> tuple[Token, Secret]:
-        """An API token of the caller's own. Raises Forbidden for a caller who comes with a narrow token, or
-        with a session given for one: otherwise whoever found one could make others that outlive it;
-        InvalidInput for scopes that the caller does not have; Repeated."""
+        """An API token for the caller. Raises Forbidden for a caller with a narrow token, or with a session
+        made from one: otherwise whoever found one could make others that outlive it; InvalidInput for scopes
+        that the caller does not have; Repeated."""
         if by.narrow:
             raise Forbidden("Tokens are made by a person who signed in, or with a token that has all scopes.")
         name = one_line(name, _TOKEN_NAME_LIMIT)
@@ -113,12 +113,12 @@ class People:
             raise InvalidInput(f"A token needs scopes, of {', '.join(SCOPES)}.", field="scopes")
         if beyond := [scope for scope in wanted if scope not in by.scopes]:
             raise InvalidInput(
-                f"You cannot give away what you do not have: {', '.join(beyond)}.", field="scopes"
+                f"You cannot grant scopes you do not have: {', '.join(beyond)}.", field="scopes"
             )
         check_scopes(by, wanted)
         if expires_at is not None and expires_at <= self._clock.now():
             raise InvalidInput(
-                "The token would have expired already: expires_at is in the past.", field="expires_at"
+                "The token would already have expired: expires_at is in the past.", field="expires_at"
             )
         if expires_at is not None and expires_at > _LATEST:
             raise InvalidInput(
@@ -143,13 +143,13 @@ class People:
         self, by: Caller, token_id: TokenId, *, once: OnceOf[Token] | None = None
     ) -> Token:
         """One's own or, as an admin, anybody's. Raises NotFound, and Forbidden for a narrow credential, which
-        may end itself and nothing else; Repeated."""
+        may only revoke itself; Repeated."""
         if by.narrow and token_id != by.credential_id:
-            raise Forbidden("This credential may revoke itself alone. Sign in to revoke others.")
+            raise Forbidden("This credential may only revoke itself. Sign in to revoke others.")
         entry = self._audit.entry(by, "token.revoke", f"token:{token_id}")
         revoke = tokens.revoke(token_id, by.user.id, anybodys=by.may("admin"))
         token = await idempotency_keys.write(self._store, audited(revoke, entry), once)
-        # All: a session that was given for this token ends with it.
+        # All: a session made from this token ends with it.
         self._access.forget()
         return token
 
@@ -158,7 +158,7 @@ class People:
 
 
 def checked_name(name: str) -> str:
-    """A user's name, the same however it was typed."""
+    """A user's name, normalised."""
     name = name.strip().lower()
     if _NAME.fullmatch(name) is None:
         raise InvalidInput(

@@ -21,26 +21,27 @@ if TYPE_CHECKING:
 KEY_FILE = "secret.key"
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
-# Says how the rest is to be read, should that ever change.
+# Says how to read the rest, should the format ever change.
 _FORMAT = b"\1"
 _HOW = "Make one with: openssl rand -base64 32"
 _HEX = re.compile(r"[0-9A-Fa-f]{64}")
-# Random bytes have nearly always more; a repeated word, or zeros, never.
+# Random bytes nearly always have more; a repeated word, or zeros, never.
 _LEAST_DIFFERENT = 16
 
 
 class Vault:
     def __init__(self, key: bytes, place: str) -> None:
         self._key = key
-        # Which key it was, told by a hash of it: a lost key is told from a key that was moved.
+        # A hash that identifies the secret key: it tells a changed secret key from a sealed key that was
+        # moved.
         self._head = _FORMAT + hashlib.sha256(b"holdfast secret key " + key).digest()[:8]
         # Where the key is, in words.
         self._place = place
 
     @classmethod
     def open(cls, data: Path, written: Secret | None) -> "Vault":
-        """With `[server] secret_key`, or with the key in `<data>/secret.key`, made at the first start. Raises
-        BadConfig for a key that is none."""
+        """With `[server] secret_key`, or with the key in `<data>/secret.key`, which the first start creates.
+        Raises BadConfig for an invalid key."""
         if written is not None:
             return cls(_parsed(written.reveal(), "server.secret_key"), "server.secret_key")
         file = data / KEY_FILE
@@ -50,16 +51,16 @@ class Vault:
         return cls(_parsed(text, str(file)), str(file))
 
     async def check(self, store: Store) -> None:
-        """Raises BadSecretKey when keys are stored that this vault cannot open."""
+        """Raises BadSecretKey if keys are stored that this vault cannot open."""
         stored = await store.read(provider_configs.providers())
         locked = [
             one.name for one in stored if one.sealed_key is not None and not self._knows(one.sealed_key)
         ]
         if locked:
             raise BadSecretKey(
-                f"The stored keys of {', '.join(locked)} were sealed with another secret key than the one of "
-                f"{self._place}. Put the former one there; if it is lost, delete these providers from the "
-                "table provider_configs and enter them again."
+                f"The stored keys of {', '.join(locked)} were sealed with another secret key than "
+                f"the one in {self._place}. Put the former one there; if it is lost, delete these "
+                "providers from the table provider_configs and enter them again."
             )
 
     def seal(self, key: str, *, name: str, base_url: str) -> bytes:
@@ -67,7 +68,7 @@ class Vault:
         return self._head + nonce + self._cipher().encrypt(nonce, key.encode(), _bound_to(name, base_url))
 
     def unseal(self, sealed: bytes, *, name: str, base_url: str) -> Secret | None:
-        """None: it was sealed for another provider or address, or with another secret key, or damaged."""
+        """None: it was sealed for another provider or address, or with another secret key, or is damaged."""
         from cryptography.exceptions import InvalidTag
 
         if not self._knows(sealed):
@@ -79,7 +80,7 @@ class Vault:
             return None
 
     def _cipher(self) -> "AESGCM":
-        """Imported only where it is used: where no key is stored, nothing is ever sealed."""
+        """Imported only where it is used: without stored keys nothing is ever sealed."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         return AESGCM(self._key)

@@ -1,1 +1,2 @@
-"""The HTTP API: handlers parse, call one thing, and map the answer. One module per resource."""
+"""The HTTP API. A handler parses the request, calls one thing and maps the answer. One module per
+resource."""

@@ -1,4 +1,4 @@
-"""Named agents: instructions, a model and tools under a name, for chats to be started as."""
+"""Named agents: instructions, a model and tools under a name that chats can be started as."""
 
 from typing import Annotated, Any
 
@@ -61,10 +61,10 @@ class ChangeAgent(Border, frozen=True, kw_only=True):
 async def list_agents(
     services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[NamedAgent]:
-    """The caller's own, and those that others have published."""
+    """The caller's own agents, and those that others have published."""
     after = None if cursor is None else NamedAgentId(cursor)
     if after is not None and not is_uuid7(after):
-        raise invalid("cursor", "not one that this list gave out")
+        raise invalid("cursor", "not a cursor of this list")
     found = await services.store.read(named_agents.page(caller.user.id, after=after, limit=limit + 1))
     more = len(found) > limit
     return Page(items=found[:limit], next_cursor=found[limit - 1].id if more else None)
@@ -74,7 +74,7 @@ async def list_agents(
 async def create_agent(
     request: JsonRequest, data: JSONBody[CreateAgent], services: With, caller: By
 ) -> Response[NamedAgent]:
-    """Instructions, a model and tools under a name, for chats to be started as it."""
+    """Create an agent: instructions, a model and tools under a name that chats can be started as."""
     check_model(services, data.model, data.effort)
     check_tools(services, data.tools)
     check_mode(services, data.mode)
@@ -100,7 +100,7 @@ async def create_agent(
 
 @get("/agents/{agent_id:str}", guards=[needs("chats:read")])
 async def read_agent(agent_id: InPath, services: With, caller: By) -> NamedAgent:
-    """One's own, or a published one."""
+    """One's own agent, or a published one."""
     return await _usable(services, caller, agent_id)
 
 
@@ -108,7 +108,8 @@ async def read_agent(agent_id: InPath, services: With, caller: By) -> NamedAgent
 async def change_agent(
     request: JsonRequest, agent_id: InPath, data: JSONBody[ChangeAgent], services: With, caller: By
 ) -> Response[NamedAgent]:
-    """Only its owner and admins may. Chats that run as it take the change with their next turn."""
+    """Change an agent. Only its owner and admins may. Chats that run as it use the change from their next
+    turn."""
     agent = await _changeable(services, caller, agent_id)
     changes: dict[str, Any] = {
         name: value for name in data.__struct_fields__ if (value := getattr(data, name)) is not UNSET
@@ -117,7 +118,7 @@ async def change_agent(
     check_mode(services, changes.get("mode"))
 
     def judge(after: NamedAgent) -> NamedAgent:
-        """As it is together with what stayed, in the same transaction."""
+        """Validated together with the unchanged fields, in the same transaction."""
         if changes.get("model") or changes.get("effort"):
             check_model(services, after.model, after.effort)
         return after
@@ -130,7 +131,7 @@ async def change_agent(
 
 @delete("/agents/{agent_id:str}", guards=[needs("chats:write")], status_code=204)
 async def delete_agent(request: JsonRequest, agent_id: InPath, services: With, caller: By) -> None:
-    """Chats that were started as it go on without it."""
+    """Delete an agent. Chats that were started as it continue without it."""
     agent = await _changeable(services, caller, agent_id)
     await remove(services, caller, request, named_agents.delete(agent.id, agent.owner_id))
 

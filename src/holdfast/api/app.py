@@ -99,7 +99,7 @@ DESCRIPTION = OpenAPIConfig(
     render_plugins=[JsonRenderPlugin()],
 )
 
-# Not one address, but all that the machine has.
+# Not a single address, but all that the machine has.
 EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - compared, not bound
 
 
@@ -111,13 +111,13 @@ def gated(app: Litestar, services: Services) -> ASGIApp:
     audit = Audit(services.store, services.clock, services.ids)
     denials = Denials(audit, services.clock)
     server = services.config().server
-    # One address that it listens on is a name of its own: no other site can have it.
+    # The address it listens on is one of its own names: no other site can have it.
     own = () if server.host in EVERYWHERE else (server.host,)
     return Gate(app, services.access, denials, (*own, *server.hosts), services.ready)
 
 
 def litestar_app(services: Services | None) -> Litestar:
-    """Without services it can be described, not called."""
+    """Without services it can be described, but not called."""
     return App(
         route_handlers=[
             Router("/api/v1", route_handlers=list(ROUTERS), before_request=first, guards=[known_query]),
@@ -135,15 +135,15 @@ def litestar_app(services: Services | None) -> Litestar:
         before_request=options,
         request_class=JsonRequest,
         request_max_body_size=MAX_BODY_BYTES,
-        # One that serves is described by another: this takes time and memory, and few ask.
+        # A serving application is described by another one: that takes time and memory, and few ask.
         openapi_config=None if services is not None else DESCRIPTION,
         on_app_init=[_quiet],
     )
 
 
 class App(Litestar):
-    """Without the plugins for libraries that none of our shapes are of: to import them takes as long as all
-    the rest of this."""
+    """Without the plugins for libraries that we do not use: importing them takes as long as everything else
+    here."""
 
     @staticmethod
     def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:  # pyright: ignore[reportImplicitOverride]

@@ -1,5 +1,5 @@
-"""What people decided on tools for a whole chat, or for all their chats: listed, and taken back. Deciding is
-done on a call (`calls`)."""
+"""People's decisions on tools for a whole chat, or for all their chats: listed, and revoked. Decisions are
+made on a call (`calls`)."""
 
 from litestar import Router, delete, get
 
@@ -19,7 +19,7 @@ from holdfast.store import approvals, audit, user_rules
 async def list_approvals(
     chat_id: InPath, services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[ApprovalRule]:
-    """The tools that a person allowed or refused for this chat, and who it was."""
+    """The tools that a person allowed or denied for this chat, and who did."""
     chat = await own_chat(services, caller, chat_id)
     rules = await services.store.read(approvals.rules(chat.id))
     counting = [rule for rule in rules if not (rule.allowed and _always_asks(services, rule.tool))]
@@ -27,7 +27,8 @@ async def list_approvals(
 
 
 def _always_asks(services: Services, name: str) -> bool:
-    """No word for the whole chat lets such a tool run: what it was allowed is listed elsewhere (`grants`)."""
+    """Such a tool cannot be allowed for the whole chat; what was granted to it is listed elsewhere
+    (`grants`)."""
     tool = services.tools.get(name)
     return tool is not None and tool.always_asks
 
@@ -36,7 +37,7 @@ def _always_asks(services: Services, name: str) -> bool:
 async def revoke_approval(
     request: JsonRequest, chat_id: InPath, rule_id: InPath, services: With, caller: By
 ) -> None:
-    """Take it back: the tool's next call is judged as if nobody had said anything of it."""
+    """Revoke a decision: the tool's next call is judged as if it had never been made."""
     chat = await own_chat(services, caller, chat_id)
     may_answer(caller)
     rules = await services.store.read(approvals.rules(chat.id))
@@ -52,9 +53,9 @@ async def revoke_approval(
 
 @get("/approvals", guards=[needs("chats:read")])
 async def list_rules(services: With, caller: By, limit: Limit = 50, cursor: Cursor = None) -> Page[UserRule]:
-    """The caller's own rules, in the order they were made."""
+    """The caller's own rules, in order of creation."""
     if cursor is not None and not is_uuid7(cursor):
-        raise invalid("cursor", "not one that this list gave out")
+        raise invalid("cursor", "not a cursor of this list")
     after = None if cursor is None else RuleId(cursor)
     found = await services.store.read(user_rules.page(caller.user.id, after=after, limit=limit + 1))
     return Page(items=found[:limit], next_cursor=found[limit - 1].id if len(found) > limit else None)
@@ -62,7 +63,7 @@ async def list_rules(services: With, caller: By, limit: Limit = 50, cursor: Curs
 
 @delete("/approvals/{rule_id:str}", guards=[needs("chats:write")], status_code=204)
 async def revoke_rule(request: JsonRequest, rule_id: InPath, services: With, caller: By) -> None:
-    """Revoke it: from the next call on it is asked again."""
+    """Revoke a rule: it no longer applies from the next call on."""
     may_answer(caller)
     wanted = RuleId(rule_id)
     found = await services.store.read(user_rules.rule(wanted, caller.user.id)) if is_uuid7(rule_id) else None

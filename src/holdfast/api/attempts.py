@@ -1,5 +1,5 @@
-"""How often somebody may fail to sign in: a handful of times per address and a few dozen in all per minute.
-Who has a valid token is never held up, so that nobody is locked out by others at the same address."""
+"""How often somebody may fail to sign in: a handful of times per address and a few dozen in total per minute.
+A valid token always works, so that nobody is locked out by others at the same address."""
 
 import ipaddress
 from collections import deque
@@ -11,15 +11,15 @@ FAILURES_IN_ALL = 100
 
 
 class Attempts:
-    """`proxies` are addresses and networks whose word is taken for whom they pass on."""
+    """`proxies` are addresses and networks that are trusted to say whom they forward for."""
 
     def __init__(self, proxies: Iterable[str] = ()) -> None:
         self._proxies = tuple(ipaddress.ip_network(proxy) for proxy in proxies)
         self._failures: deque[tuple[float, str]] = deque()
 
     def counted_as(self, client: object, forwarded: Sequence[str]) -> str:
-        """Whom a request is from: the nearest that is no proxy of ours. What stands before it in the header
-        anybody may have written."""
+        """The address a request comes from: the nearest one that is not a proxy of ours. Anybody may have
+        written the header entries before it."""
         address = str(getattr(client, "host", "") or "")
         passed_on = [each.strip() for line in forwarded for each in line.split(",")]
         while passed_on and self._is_proxy(address):

@@ -1,6 +1,7 @@
 """Reading JSON bodies: strictly typed, unknown fields refused, and nothing that the store or another client
 could not carry."""
 
+import asyncio
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -10,14 +11,18 @@ import msgspec
 from litestar import Request
 from msgspec import Meta
 
-from holdfast.api.json_size import check_values
 from holdfast.api.problems import BODY, Problem, invalid, of_decoding
 from holdfast.core.parts import File, Parts, Text
 from holdfast.core.shapes import Border, Json, check_json, encode
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
+# Counted before parsing: a parser holds the event loop until it is done, and the many values of a few MiB
+# also take long to check.
+MOST_VALUES = 50_000
+# How much is counted at a time. Other work of the process goes on in between.
+_PIECE = 64 * 1024
 
-# What a reader sees nothing of: spaces, controls, zero-width and bidirectional marks, fillers.
+# Invisible characters: spaces, controls, zero-width and bidirectional marks, fillers.
 _INVISIBLE = re.compile(
     r"[\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     r"\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]*"
@@ -25,7 +30,7 @@ _INVISIBLE = re.compile(
 
 
 class JsonRequest(Request[Any, Any, Any]):
-    """Decodes the body into the type that the handler declares, at once and strictly."""
+    """Decodes the body strictly into the type that the handler declares."""
 
     async def json(self) -> Any:  # pyright: ignore[reportImplicitOverride] - the decorator is younger than 3.11
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -60,8 +65,8 @@ Content = str | Annotated[list[TextIn | FileIn], Meta(min_length=1, max_length=1
 
 
 def parts_of(content: Content, files: Mapping[str, File] = MappingProxyType({})) -> Parts:
-    """What a person wrote, as parts. Nothing to read is nothing to send. `files` are those that the content
-    may name."""
+    """What a person wrote, as parts. Content without anything visible is refused. `files` are those that the
+    content may name."""
     parts: list[Text | File] = [Text(text=content)] if isinstance(content, str) else []
     for number, part in enumerate([] if isinstance(content, str) else content):
         if isinstance(part, TextIn):
@@ -83,3 +88,30 @@ def checked_json(field: str, value: Json, *, most_bytes: int = MAX_BODY_BYTES) -
     if most_bytes < MAX_BODY_BYTES and len(encode(value)) > most_bytes:
         raise invalid(field, f"larger than {most_bytes // 1024} KiB")
     return value
+
+
+async def check_values(body: bytes) -> None:
+    """Raises a problem if the body has too many values."""
+    # A rough count first, which includes what is inside strings. If even that is low, the body is fine.
+    if _signs(body) > MOST_VALUES and await asyncio.to_thread(count_values, body) > MOST_VALUES:
+        raise invalid(BODY, f"it has more than {MOST_VALUES} values and keys")
+
+
+def count_values(body: bytes, most: int = MOST_VALUES) -> int:
+    """About how many keys, items and containers there are outside of strings. Counting stops past `most`. For
+    invalid JSON the number means nothing; the parser refuses it later."""
+    found, start, in_text = 0, 0, False
+    while start < len(body) and found <= most:
+        piece = body[start : start + _PIECE]
+        if (len(piece) - len(piece.rstrip(b"\\"))) % 2:
+            # Keep the last backslash together with the character it escapes.
+            piece = body[start : start + _PIECE + 1]
+        parts = piece.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+        found += sum(_signs(part) for part in parts[1 if in_text else 0 :: 2])
+        in_text ^= len(parts) % 2 == 0
+        start += len(piece)
+    return found
+
+
+def _signs(text: bytes) -> int:
+    return text.count(b",") + text.count(b":") + text.count(b"[") + text.count(b"{")

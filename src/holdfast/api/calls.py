@@ -1,4 +1,4 @@
-"""Calls that wait for somebody: results of client tools, answers to questions, decisions of a person."""
+"""Calls that wait for somebody: results of client tools, answers to questions, a person's decisions."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -14,7 +14,7 @@ from holdfast.api.commands import command
 from holdfast.api.problems import Problem, not_found
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.chats.commands import CallResult, Command, Decide, Notify, SubmitResults
-from holdfast.chats.late_decisions import said_later
+from holdfast.chats.synthetic import said_later
 from holdfast.chats.view import Call
 from holdfast.core.calls import ActionCall, Scope, UserRule, Verdict
 from holdfast.core.chats import Chat
@@ -39,14 +39,14 @@ class ToolResults(Border, frozen=True, kw_only=True):
 
 class Decision(Border, frozen=True, kw_only=True):
     decision: Verdict
-    # Left out it is `once`; for a path that an agent asks for it is `chat`.
+    # If omitted, `once`; for a path that an agent asks for, `chat`.
     scope: Scope | UnsetType = UNSET
     note: Annotated[str, Meta(max_length=10_000)] | None = None
     output: Json = None
 
 
 class CallOutput(Record, frozen=True, kw_only=True):
-    """Everything a call said, where the model was given less."""
+    """The full output of a call of which the model was given only a part."""
 
     call_id: CallId
     name: str
@@ -58,7 +58,7 @@ class CallOutput(Record, frozen=True, kw_only=True):
 async def submit_results(
     request: JsonRequest, chat_id: InPath, data: JSONBody[ToolResults], services: With, caller: By
 ) -> Response[Chat]:
-    """Answer client tools, questions and plans; some or all of them. One that is answered already: 409."""
+    """Answer client tools, questions and plans; some or all of them. A call that is already answered: 409."""
     call_ids = [CallId(result.call_id) for result in data.results]
     chat = await _asking(services, caller, chat_id, call_ids)
     may_answer(caller)
@@ -82,8 +82,8 @@ async def decide_call(
     services: With,
     caller: By,
 ) -> Response[Chat]:
-    """Approve or deny a call, or a plan; or say of one whose outcome is unknown: run it again, it was done,
-    skip it."""
+    """Approve or deny a call, or a plan; or settle a call with an unknown outcome: run it again, it was done,
+    or skip it."""
     chat = await _asking(services, caller, chat_id, [CallId(call_id)])
     may_answer(caller)
     if not is_call_id(call_id):
@@ -119,7 +119,7 @@ def _scope(data: Decision, asked: ActionCall | None) -> Scope:
 
 
 async def _remember(services: Services, caller: By, chat: Chat, asked: ActionCall, *, allowed: bool) -> None:
-    """After the decision: a rule that is lost between the two is asked for again."""
+    """After the decision: if the rule is lost between the two, the user is asked again."""
     subject = subject_of(asked.name, asked.input)
     now = services.clock.now()
     rule = UserRule(
@@ -155,7 +155,7 @@ async def read_call(chat_id: InPath, call_id: InPath, services: With, caller: By
 
 
 async def _asking(services: Services, caller: By, chat_id: str, call_ids: Sequence[CallId]) -> Chat:
-    """The chat whose calls these are: the one that is named, or the sub-agent whose calls it shows."""
+    """The chat these calls belong to: the one that is named, or the sub-agent whose calls it shows."""
     chat = await own_chat(services, caller, chat_id)
     shown = () if chat.action is None else chat.action.calls
     askers = {call.chat_id for call in shown if call.call_id in call_ids}
@@ -169,7 +169,7 @@ def _meant(call: Call, decide: Decide) -> Decide | SubmitResults | Notify:
         case "plan", "deny":
             answer = {"approved": False, "note": decide.note or ""}
         case _:
-            # The model may have been told already that nobody knows: then it is told this too.
+            # The model may already have been told that nobody knows: then it is told this too.
             return said_later(call, decide) or decide
     return SubmitResults(results=(CallResult(call_id=call.call_id, output=answer),))
 
@@ -193,7 +193,7 @@ async def _answer(
     except Problem as problem:
         if problem.body.code != "wrong_state":
             raise
-        # The chat may have gone on because somebody was quicker: then it says so.
+        # The chat may have continued because somebody else was faster: then say so.
         for call_id in call_ids:
             known = await services.store.read(calls.call(chat.id, call_id))
             if known is not None and known.call.state != "waiting":
@@ -202,7 +202,7 @@ async def _answer(
 
 
 def _answered_already(call_id: CallId) -> Problem:
-    return Problem("already_answered", f"Call {call_id} has been answered already.")
+    return Problem("already_answered", f"Call {call_id} has already been answered.")
 
 
 def may_answer(caller: By) -> None:

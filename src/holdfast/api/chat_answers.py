@@ -1,4 +1,4 @@
-"""Chats as they are shown directly after a commit, without another look at the database."""
+"""Chats as they are shown directly after a commit, without another database read."""
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from holdfast.store.queue import item_of
 
 
 def created(applied: Applied, settings: Settings, agent: NamedAgent | None) -> Chat:
-    """A chat that this commit made, to run as this agent."""
+    """A chat created by this commit, to run as this agent."""
     view = _view(applied)
     state = view.chat
     model, effort = _used(settings, agent)
@@ -51,7 +51,7 @@ def created(applied: Applied, settings: Settings, agent: NamedAgent | None) -> C
 
 
 def moved(chat: Chat, applied: Applied) -> Chat:
-    """A chat that was read before the commit, with what the commit moved."""
+    """A chat that was read before the commit, updated with what the commit changed."""
     view = _view(applied)
     state = view.chat
     if state.version == chat.version:
@@ -84,7 +84,7 @@ def moved(chat: Chat, applied: Applied) -> Chat:
 
 
 def chosen(chat: Chat, settings: Settings, agent: NamedAgent | None) -> Chat:
-    """A chat that was read before, and runs as this agent, with what was chosen for it now."""
+    """A chat that was read before, and runs as this agent, with its new settings."""
     budget, used = settings.budget, chat.usage
     if budget is not None:
         budget = replace(budget, spent_tokens=used.total, spent_usd_micros=used.cost_usd_micros)

@@ -1,5 +1,5 @@
-"""A file that a chat can read, for a person who follows a path in its conversation. Read-only, and no further
-than the chat's own file tools reach: its workspace or scratch directory, and what was granted to it."""
+"""A file that a chat can read, for a person who follows a path in its conversation. Read-only, and limited to
+what the chat's own file tools can reach: its workspace or scratch directory, and what was granted to it."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -99,7 +99,7 @@ class ForkChat(Border, frozen=True, kw_only=True):
 async def create_chat(
     request: JsonRequest, data: JSONBody[CreateChat], services: With, caller: By
 ) -> Response[Chat]:
-    """Start a chat: the content is its first message and the agent begins at once."""
+    """Start a chat: the content is its first message and the agent starts at once."""
     workspace_id = await find_workspace(services, caller, data.workspace_id)
     agent = await find_agent(services, caller, data.agent, workspace_id)
     check_model(services, data.model, data.effort, otherwise=None if agent is None else agent.model)
@@ -153,7 +153,7 @@ async def list_chats(
     pinned: FromQuery[bool | None] = None,
     q: Annotated[str | None, QueryParameter(max_length=1000, description="Words to find.")] = None,
 ) -> Page[ListedChat]:
-    """The caller's chats, those last active first; with `q` those that have the words, and where."""
+    """The caller's chats, most recently active first; with `q` those that match the words, and where."""
     for name, value in (("parent_id", parent_id), ("run_id", run_id)):
         if value is not None and not is_uuid7(value):
             raise invalid(name, "not an id")
@@ -167,7 +167,7 @@ async def list_chats(
     )
     if q is not None and q.strip():
         if cursor is None:
-            # What was said a moment ago is found too.
+            # Finds what was just said, too.
             await services.store.index_pending()
         found = await services.store.search(caller.user.id, q, only=only, limit=limit, cursor=cursor)
         return Page(items=await _where_found(services, q, found.hits), next_cursor=found.next_cursor)
@@ -195,7 +195,7 @@ def _listed(chat: Chat, found: Found | None) -> ListedChat:
 
 @get("/chats/{chat_id:str}", guards=[needs("chats:read")])
 async def read_chat(chat_id: InPath, services: With, caller: By) -> Chat:
-    """One chat as it is now: its state, what was chosen for it, what it used."""
+    """One chat in its current state: status, settings, usage."""
     return await own_chat(services, caller, chat_id)
 
 
@@ -203,7 +203,7 @@ async def read_chat(chat_id: InPath, services: With, caller: By) -> Chat:
 async def change_chat(
     request: JsonRequest, chat_id: InPath, data: JSONBody[ChangeChat], services: With, caller: By
 ) -> Response[Chat]:
-    """Change what was chosen for a chat. Archiving takes the whole family."""
+    """Change a chat's settings. Archiving applies to the whole family."""
     chat = await own_chat(services, caller, chat_id)
     new = _choices(services, data, chat)
     if data.tools is not UNSET:
@@ -213,7 +213,7 @@ async def change_chat(
             return await command(
                 services, caller, request, chat.id, *moves, answer=lambda applied: (200, moved(chat, applied))
             )
-        # Without the request's key, which goes with the choices: doing this twice is doing it once.
+        # Without the request's key, which belongs to the settings: doing this twice has no further effect.
         match await services.store.transition(chat.id, *moves):
             case Refusal() as refusal:
                 raise refused(refusal)
@@ -281,7 +281,7 @@ async def _client_tools(services: Services, chat_id: ChatId) -> tuple[str, ...]:
 
 @delete("/chats/{chat_id:str}", guards=[needs("chats:write")], status_code=204)
 async def delete_chat(request: JsonRequest, chat_id: InPath, services: With, caller: By) -> None:
-    """Delete a chat and its sub-agents; what they run is ended."""
+    """Delete a chat and its sub-agents; whatever they are running is ended."""
     chat = await own_chat(services, caller, chat_id)
     await command(services, caller, request, chat.id, Delete(), answer=lambda _: (204, None))
 
@@ -290,7 +290,7 @@ async def delete_chat(request: JsonRequest, chat_id: InPath, services: With, cal
 async def fork_chat(
     request: JsonRequest, chat_id: InPath, data: JSONBody[ForkChat], services: With, caller: By
 ) -> Response[Chat]:
-    """A new idle chat with the history up to a message (all of it when none is named)."""
+    """Fork a chat: a new idle chat with the history up to a message (all of it if none is named)."""
     chat = await own_chat(services, caller, chat_id)
     if data.message_id is not None:
         await _own_message(services, chat, data.message_id)
@@ -344,7 +344,7 @@ async def _move(
 
 @post("/chats/{chat_id:str}/interrupt", guards=[needs("chats:write")], status_code=202)
 async def interrupt_chat(request: JsonRequest, chat_id: InPath, services: With, caller: By) -> Response[Chat]:
-    """Stop the running turn. What was said so far is kept, marked as interrupted."""
+    """Interrupt the running turn. What was said so far is kept, marked as interrupted."""
     return await _move(request, chat_id, services, caller, Interrupt())
 
 
@@ -362,7 +362,7 @@ async def retry_chat(request: JsonRequest, chat_id: InPath, services: With, call
 
 @post("/chats/{chat_id:str}/reconcile", guards=[needs("chats:write")], status_code=202)
 async def reconcile_chat(request: JsonRequest, chat_id: InPath, services: With, caller: By) -> Response[Chat]:
-    """Bring a chat in an impossible state to an error that can be retried. Loses no message."""
+    """Repair a chat in an invalid state: it becomes an error that can be retried. No message is lost."""
     return await _move(request, chat_id, services, caller, Reconcile())
 
 

@@ -1,4 +1,5 @@
-"""What callers name must exist, be theirs, and be sensible: models, efforts, named agents, labels, tools."""
+"""What callers name must exist, belong to them, and make sense: models, efforts, named agents, labels,
+tools."""
 
 import re
 from typing import Annotated
@@ -28,7 +29,7 @@ MaxSteps = Annotated[int, Meta(ge=1, le=100_000)]
 Instructions = Annotated[str, Meta(max_length=200_000)]
 ModeName = Annotated[str, Meta(min_length=1, max_length=64)]
 ToolName = Annotated[str, Meta(min_length=1, max_length=128)]
-# Only these tools; or who must agree before each of them runs.
+# Only these tools; or the approval policy of each.
 ToolsIn = Annotated[tuple[ToolName, ...], Meta(max_length=500)] | dict[str, Policy]
 
 MAX_SCHEMA_BYTES = 64 * 1024
@@ -53,7 +54,7 @@ ClientToolsIn = Annotated[tuple[ClientToolIn, ...], Meta(max_length=100)]
 def check_model(
     services: Services, model: str | None, effort: str | None, *, otherwise: str | None = None
 ) -> None:
-    """Of a model that is named now: it must be there and enabled, and know the effort. An effort alone is for
+    """A model that is named must exist, be enabled, and know the effort. An effort alone is checked against
     the model that is used otherwise."""
     if effort is not None and _EFFORT.fullmatch(effort) is None:
         raise invalid("effort", "not a word like low or high")
@@ -104,7 +105,7 @@ async def find_workspace(services: Services, caller: Caller, workspace_id: str |
 
 
 def check_tools(services: Services, tools: ToolsIn | None, extra: tuple[str, ...] = ()) -> Json:
-    """Names must be of tools that exist, so that a typing error does not silently forbid one."""
+    """Names must be those of existing tools, so that a typing error does not silently forbid one."""
     if tools is None:
         return None
     for name in tools:
@@ -132,7 +133,7 @@ def check_client_tools(services: Services, tools: ClientToolsIn) -> tuple[Client
 
 
 def budget_of(given: BudgetIn | None, services: Services) -> Budget | None:
-    """What was asked for, else the default of the configuration."""
+    """What was asked for, else the configured default."""
     if given is not None:
         return budget_in(given)
     default = services.config().budget
@@ -141,7 +142,7 @@ def budget_of(given: BudgetIn | None, services: Services) -> Budget | None:
 
 
 def budget_in(given: BudgetIn) -> Budget | None:
-    """One that limits nothing is none."""
+    """A budget without limits is no budget."""
     if given.tokens is None and given.cost_usd_micros is None:
         return None
     return Budget(tokens=given.tokens, cost_usd_micros=given.cost_usd_micros)

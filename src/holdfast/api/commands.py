@@ -1,4 +1,4 @@
-"""One way from a request to a transition, or to another write: with its idempotency key if it has one,
+"""One path from a request to a transition, or to another write: with its idempotency key if it has one, and
 refusals as problems."""
 
 import hashlib
@@ -45,7 +45,7 @@ async def command(
 async def write(
     services: Services, caller: Caller, request: JsonRequest, query: Query[T], *, answer: Answer[T]
 ) -> Response[Any]:
-    """What is no transition: it and its answer are kept together all the same."""
+    """A write that is not a transition: it is stored together with its answer all the same."""
     once = await once_of(caller, request, answer)
     if once is None:
         return answered(await services.store.write(query), answer)
@@ -53,12 +53,12 @@ async def write(
 
 
 async def remove(services: Services, caller: Caller, request: JsonRequest, query: Query[Any]) -> None:
-    """Nothing is said of it but that it is gone: also to who asks again under the same key."""
+    """Only says that it is gone, also if the request is repeated under the same key."""
     await write(services, caller, request, query, answer=nothing)
 
 
 def shown(done: Any) -> tuple[int, object]:
-    """The answer that is what was done."""
+    """The answer is the result of the action."""
     return 200, done
 
 
@@ -78,8 +78,8 @@ def answered(outcome: T | Refusal | Replayed, answer: Answer[T]) -> Response[Any
 
 
 async def repeated(request: Request[Any, Any, Any]) -> Response[Any] | None:
-    """Before any handler: what was done under this key is answered as it was then, whatever has become of the
-    chat, or of what the request names, since."""
+    """Before any handler: what was done under this key is answered as it was then, whatever happened to the
+    chat, or to what the request names, since."""
     caller = request.scope["state"].get("caller")
     if not isinstance(caller, Caller) or request.method in ("GET", "OPTIONS"):
         return None
@@ -97,7 +97,7 @@ async def repeated(request: Request[Any, Any, Any]) -> Response[Any] | None:
 
 
 def earlier(request: Request[Any, Any, Any], error: Repeated) -> Response[Any]:
-    """For who was a moment later than a twin, or not the same."""
+    """The answer for a request that lost a race against another one with the same key, identical or not."""
     match error.earlier:
         case Refusal() as refusal:
             return respond(request, refused(refusal))
@@ -108,8 +108,8 @@ def earlier(request: Request[Any, Any, Any], error: Repeated) -> Response[Any]:
 async def once_of(
     caller: Caller, request: Request[Any, Any, Any], answer: Answer[T], *, fingerprint: str | None = None
 ) -> OnceOf[T] | None:
-    """The key of a request; None: it has none, and happens as often as it is sent. What it asks for is told
-    by its body, or by `fingerprint` where that is not all in memory."""
+    """The key of a request; None: it has none, and is executed as often as it is sent. Requests are compared
+    by their body, or by `fingerprint` where that is not all in memory."""
     key = key_of(request)
     if key is None:
         return None
@@ -131,7 +131,7 @@ async def once_of(
 def key_of(request: Request[Any, Any, Any]) -> str | None:
     given = request.headers.getall(KEY_HEADER, [])
     if len(given) > 1:
-        # One of two would be as good as none for who repeats the request with the other.
+        # With two headers, a client that repeats the request with only one of them would not be recognised.
         raise invalid(KEY_HEADER, "given twice")
     if given and _KEY.fullmatch(given[0]) is None:
         raise invalid(KEY_HEADER, "1 to 255 visible ASCII characters")
@@ -140,5 +140,5 @@ def key_of(request: Request[Any, Any, Any]) -> str | None:
 
 def json_response(status: int, body: bytes) -> Response[Any]:
     media_type = "application/json" if status < 400 else "application/problem+json"
-    # Nothing is not even null.
+    # No answer at all, not even null.
     return Response(None if status == 204 else body, status_code=status, media_type=media_type)

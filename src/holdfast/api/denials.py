@@ -1,4 +1,4 @@
-"""What somebody wanted to do and may not, written into the audit; so seldom that nobody can fill it."""
+"""Writes refused actions to the audit log, at a limited rate so that nobody can fill it."""
 
 from collections import deque
 

@@ -1,6 +1,5 @@
-"""The documentation as a site under `/docs/`, open to everybody: the Markdown files of the repository, drawn
-when they are asked for, under their own names, so that their links work as they stand. No script, nothing
-from elsewhere."""
+"""The documentation as a site under `/docs/`, open to everybody: the repository's Markdown files, rendered on
+request, under their own names, so that their links work unchanged. No scripts, nothing from other sites."""
 
 import asyncio
 import re
@@ -20,7 +19,7 @@ from markdown_it import MarkdownIt
 
 from holdfast.api.problems import not_found
 
-# In a wheel beside the program, in a checkout at its top.
+# In a wheel next to the program, in a checkout at its top.
 _PACKED, _CHECKOUT = Path(__file__).parent.parent / "docs", Path(__file__).parents[3] / "docs"
 _INDEX = "index.md"
 _SECTIONS = (("", "Start"), ("guides", "Guides"), ("reference", "Reference"))
@@ -60,7 +59,7 @@ def root() -> Path:
 
 @get("/docs", include_in_schema=False)
 async def index(request: Request[Any, Any, Any]) -> Response[Any]:
-    """The router takes `/docs/` for the same. Links in it are meant from there."""
+    """The router treats `/docs/` as the same. Links in it are relative to that."""
     if not request.scope["raw_path"].endswith(b"/"):
         return Redirect("/docs/")
     return await _answer(_INDEX)
@@ -95,7 +94,7 @@ def _drawn(name: str, _changed: int) -> bytes:
 
 
 def documents(folder: Path) -> tuple[Document, ...]:
-    """All there are, by section and title; the index first."""
+    """All documents, by section and title; the index first."""
     found = [
         Document(path.relative_to(folder).as_posix(), title_of(path.read_text(encoding="utf-8")))
         for path in sorted(folder.rglob("*.md"))

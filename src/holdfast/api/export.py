@@ -33,7 +33,8 @@ async def export_chat(
     caller: By,
     format: FromQuery[Literal["json", "markdown", "html"]] = "json",  # noqa: A002
 ) -> Stream:
-    """JSON has removed history and what only the model saw as well; the others have what a person sees."""
+    """Export a chat. JSON includes removed history and what only the model saw; the other formats have what a
+    person sees."""
     chat = await own_chat(services, caller, chat_id)
     write, media_type, ending = _FORMATS[format]
     name = _UNSAFE.sub("-", chat.title).strip("-.")[:60] or "chat"

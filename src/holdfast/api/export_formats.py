@@ -1,5 +1,5 @@
-"""How a chat is written into a file as JSON or Markdown. Everything a person or a model wrote is data: it is
-fenced, so that no file runs or loads anything. As HTML: `export_html`."""
+"""How a chat is written to a file as JSON or Markdown. Everything a person or a model wrote is data: it is
+fenced, so that no file runs or loads anything. For HTML see `export_html`."""
 
 import re
 from collections.abc import AsyncGenerator, Callable
@@ -16,7 +16,7 @@ _FENCE = re.compile(r"`{3,}")
 
 
 async def json_lines(chat: Chat, history: History) -> AsyncGenerator[bytes]:
-    """One JSON object, written as it is read: a long chat is never in memory as a whole."""
+    """One JSON object, written while it is read: a long chat is never completely in memory."""
     yield b'{"holdfast_export":%d,"chat":%s,"messages":[' % (EXPORT_VERSION, encode(chat))
     separator = b"\n"
     async for message in history:

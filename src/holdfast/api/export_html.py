@@ -1,6 +1,6 @@
-"""A chat as one HTML file that can be sent to a colleague: rendered markdown, calls with their results,
-foldable, for light, dark and paper. Everything a person or a model wrote is data: no file runs or loads
-anything."""
+"""A chat as one HTML file that can be sent to a colleague: rendered Markdown, calls with their results,
+foldable, for light and dark screens and paper. Everything a person or a model wrote is data: the file runs
+and loads nothing."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
@@ -16,10 +16,10 @@ from holdfast.core.messages import Message
 from holdfast.core.parts import File, Notice, Part, Reasoning, Source, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
 
-# Of each part this much is drawn as markdown; the rest is shown as it is. Hostile text takes time that grows
-# with the square of its length: half a second for so much.
+# How much of each part is rendered as Markdown; the rest is shown as it is. Hostile text takes quadratic
+# time: half a second for this much.
 MOST_MARKDOWN = 12_000
-# Raw HTML stays text. Pictures would be loaded from elsewhere: they become links.
+# Raw HTML stays text. Pictures would be loaded from other sites, so they become links.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
 _MARKDOWN.disable("image")
 
@@ -63,8 +63,8 @@ async def html(chat: Chat, history: History) -> AsyncGenerator[bytes]:
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         f"<header><h1>{title}</h1><p>{chat.created_at:%Y-%m-%d %H:%M} UTC</p></header><main>\n"
     ).encode()
-    # A message waits for the results of its calls, which are in the messages after it. Each is drawn in a
-    # thread: much text takes a while.
+    # A message waits for the results of its calls, which are in the messages after it. Each is rendered in a
+    # thread, because much text takes a while.
     waiting: Message | None = None
     results: dict[CallId, ToolResult] = {}
     async for message in history:
@@ -123,7 +123,7 @@ def _part(part: Part) -> str:
 
 
 def drawn(text: str) -> str:
-    """Markdown as HTML. What is far too long for that is shown as it is."""
+    """Markdown as HTML. Text that is far too long is shown as it is."""
     rest = text[MOST_MARKDOWN:]
     shown = _MARKDOWN.render(text[:MOST_MARKDOWN])
     return shown + (f"<pre>{escape(rest)}</pre>" if rest else "")
@@ -140,7 +140,7 @@ def _call(call: ToolCall, result: ToolResult | None) -> str:
 
 
 def _about(call: ToolCall) -> str:
-    """The field that says most of a call, on one line."""
+    """The most informative field of a call, on one line."""
     given: Json = call.input
     fields = cast(dict[str, Json], given) if isinstance(given, dict) else {}
     named = next(

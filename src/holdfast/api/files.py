@@ -1,4 +1,4 @@
-"""Files for messages: uploaded as a form, served back as a download that no browser opens by itself."""
+"""Files for messages: uploaded as a form, served as a download that no browser opens by itself."""
 
 import hashlib
 from collections.abc import AsyncGenerator
@@ -26,10 +26,10 @@ from holdfast.files.stored_files import Incoming
 from holdfast.store import idempotency_keys
 
 FIELD = "file"
-# A browser may send the names of other fields along.
+# A browser may also send the names of other fields.
 _MOST_PARTS = 20
 _AROUND_BYTES = 64 * 1024
-# Even where a browser shows it in spite of everything, it may do nothing.
+# Even if a browser shows it in spite of everything, it can do nothing.
 _SEALED = {"Content-Security-Policy": "default-src 'none'; sandbox", "X-Content-Type-Options": "nosniff"}
 
 
@@ -42,7 +42,7 @@ class FileShown(Record, frozen=True, kw_only=True):
 
 
 async def _key_comes_later(request: Request[Any, Any, Any]) -> None:
-    """To look for an earlier answer now would have the whole body read into memory."""
+    """Looking for an earlier answer now would read the whole body into memory."""
     key_of(request)
 
 
@@ -55,14 +55,14 @@ async def _key_comes_later(request: Request[Any, Any, Any]) -> None:
 )
 async def upload_file(request: JsonRequest, services: With, caller: By) -> Response[FileShown]:
     """Upload one file (multipart/form-data, in the field `file`) for messages to name: png, jpeg, gif, webp,
-    pdf or text. One that no chat uses is removed after a day."""
+    pdf or text. A file that no chat uses is removed after a day."""
 
     def answer(kept: StoredFile) -> tuple[int, object]:
         return 201, _shown(kept)
 
     async with services.files.incoming() as incoming:
         name = await _receive(request, incoming)
-        # Not of the whole form: its boundary is another one each time.
+        # Not of the whole form, because its boundary differs each time.
         fingerprint = hashlib.sha256(f"{incoming.hash} {name}".encode(errors="replace")).hexdigest()
         once = await once_of(caller, request, answer, fingerprint=fingerprint)
         earlier = None if once is None else await services.store.read(idempotency_keys.stored(once))
@@ -73,7 +73,7 @@ async def upload_file(request: JsonRequest, services: With, caller: By) -> Respo
 
 @get("/files/{file_id:str}", guards=[needs("chats:read")], media_type="application/octet-stream")
 async def download_file(file_id: InPath, services: With, caller: By) -> Response[bytes]:
-    """What it holds, always as a download."""
+    """The content, always as a download."""
     file = await own_file(services, caller, file_id)
     return Response(
         await services.files.read(file),
@@ -84,7 +84,7 @@ async def download_file(file_id: InPath, services: With, caller: By) -> Response
 
 @get("/files/{file_id:str}/thumbnail", guards=[needs("chats:read")], media_type="image/png")
 async def file_thumbnail(file_id: InPath, services: With, caller: By) -> Response[bytes]:
-    """A PNG of at most 300 x 300 pixels; 404 for what is no picture."""
+    """A PNG of at most 300 x 300 pixels; 404 if the file is not a picture."""
     small = await services.files.thumbnail(await own_file(services, caller, file_id))
     if small is None:
         raise not_found("thumbnail")
@@ -99,7 +99,7 @@ async def own_file(services: Services, caller: By, file_id: str) -> StoredFile:
 
 
 async def _receive(request: JsonRequest, incoming: Incoming) -> str:
-    """Writes the one file of the form as it comes; the name it was sent under."""
+    """Writes the one file of the form as it arrives; returns the name it was sent under."""
     header = request.headers.get("content-type", "")
     kind, options = cast(tuple[str, dict[str, str]], parse_options_header(header))
     if kind != "multipart/form-data" or not options.get("boundary"):
@@ -130,7 +130,8 @@ async def _receive(request: JsonRequest, incoming: Incoming) -> str:
 async def _events(
     request: JsonRequest, boundary: str, most_bytes: int
 ) -> AsyncGenerator[MultipartSegment | bytes | bytearray | None]:
-    """What the form is made of. The last piece of a body is empty, which tells the parser that it is all."""
+    """The pieces of the form. The last piece of a body is empty, which tells the parser that it is
+    complete."""
     parser = PushMultipartParser(boundary, max_segment_count=_MOST_PARTS)
     received = 0
     async for piece in request.stream():

@@ -1,6 +1,6 @@
 """What every request passes before a handler sees it: the right host, the right origin, a valid credential.
-Plain ASGI around the whole application, so that no route can forget it; routes that do not exist answer 401
-to strangers too."""
+Plain ASGI around the whole application, so that no route can forget it; routes that do not exist also answer
+401 to strangers."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -16,15 +16,14 @@ from holdfast.api.problems import Problem, not_found, problem_of
 from holdfast.core.shapes import encode
 
 COOKIE = "holdfast_session"
-# Besides the page's own files.
-# Of the documentation these alone are for who is signed in.
+# Besides the page's own files. Of the documentation only these need a signed-in user.
 _API_PAGES = "/docs/api"
 PUBLIC = frozenset({("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/api/v1/session")})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _TWISTED = re.compile(r"^[^/]|//|/\.\.?(?:/|$)|\0")
 # A name or an address, perhaps with a port, and nothing else.
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/@?#\s]+)(?::[0-9]{1,5})?")
-# A second one of these would mean something else to a proxy, or to a browser, than to us.
+# A second header of these could mean something else to a proxy, or to a browser, than to us.
 _ONCE = (b"authorization", b"content-type", b"origin", b"sec-fetch-site")
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
@@ -53,7 +52,7 @@ class Gate:
         hosts: Iterable[str],
         ready: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Once it is not `ready` any more, every answer ends its connection: its client makes the next one
+        """Once it is no longer `ready`, every answer closes its connection: its client makes the next one
         elsewhere, and is not cut off when the server ends."""
         self._app = app
         self._ready = ready
@@ -113,18 +112,18 @@ class Gate:
 def only_here() -> Problem:
     return Problem(
         "unauthorized",
-        "The token of local programs counts only on the server's own machine. Use a token of your own.",
+        "The token for local programs is only valid on the server's own machine. Use your own token.",
         headers={"WWW-Authenticate": "Bearer"},
     )
 
 
 def _method(scope: Scope) -> str:
-    """A WebSocket begins as a GET."""
+    """A WebSocket starts as a GET."""
     return str(scope["method"]) if scope["type"] == "http" else "GET"
 
 
 def _as_get(scope: Scope) -> Scope:
-    """HEAD of what is public is a GET whose body the connection leaves out."""
+    """HEAD of a public path is a GET whose body the connection omits."""
     if scope["type"] == "http" and scope["method"] == "HEAD" and is_public("GET", scope["path"]):
         return cast(Scope, {**scope, "method": "GET"})
     return scope
@@ -140,7 +139,7 @@ def is_page(path: str) -> bool:
 
 
 def is_plain(path: str) -> bool:
-    """The router takes `//docs` for `/docs`. Whoever judges a path by its beginning must not be fooled."""
+    """The router treats `//docs` as `/docs`. Checks that look at the start of a path must not be fooled."""
     return _TWISTED.search(path) is None
 
 
@@ -162,19 +161,19 @@ def check_host(headers: "_Headers", hosts: frozenset[str]) -> None:
 
 
 def host_name(host: str) -> str:
-    """Without the port; an IPv6 address keeps its brackets. Empty: it is none."""
+    """Without the port; an IPv6 address keeps its brackets. Empty: it is invalid."""
     found = _HOST.fullmatch(host)
     return "" if found is None else found[1].lower()
 
 
 def _as_in_header(host: str) -> str:
-    """As a Host header has it: an IPv6 address in brackets."""
+    """As in a Host header: an IPv6 address in brackets."""
     return f"[{host}]".lower() if ":" in host and not host.startswith("[") else host.lower()
 
 
 def check_origin(headers: "_Headers", *, method: str, websocket: bool, by_cookie: bool, page: bool) -> None:
     """A browser says where a request comes from. What another site makes it send is refused, whatever
-    credential it would carry."""
+    credential it carries."""
     origin, site = headers.one(b"origin"), headers.one(b"sec-fetch-site")
     if origin is not None:
         if not _same_origin(origin, headers.one(b"host") or ""):
@@ -195,7 +194,7 @@ def _same_origin(origin: str, host: str) -> bool:
 
 
 def credential(headers: "_Headers") -> tuple[str | None, bool]:
-    """The secret a request shows, and whether a cookie did. A token counts before a cookie."""
+    """The secret of a request, and whether it came from a cookie. A token takes precedence over a cookie."""
     authorization = headers.one(b"authorization")
     if authorization is not None:
         kind, _, secret = authorization.partition(" ")
@@ -214,7 +213,7 @@ def credential(headers: "_Headers") -> tuple[str | None, bool]:
 
 def _unauthorized(shown: bool) -> Problem:
     text = (
-        "The credential is not valid (any more). Sign in again, or use another token."
+        "The credential is not valid, or no longer valid. Sign in again, or use another token."
         if shown
         else "Sign in, or send an API token as Authorization: Bearer <token>."
     )

@@ -1,4 +1,4 @@
-"""Grants: what people let chats read outside of their workspaces, listed and taken back."""
+"""Grants: paths outside their workspaces that people let chats read; listed and revoked."""
 
 from litestar import Router, delete, get
 
@@ -15,9 +15,9 @@ from holdfast.store import audit, grants
 
 @get("/grants", guards=[needs("chats:read")])
 async def list_grants(services: With, caller: By, limit: Limit = 50, cursor: Cursor = None) -> Page[Grant]:
-    """Of the caller's chats, in the order they were given."""
+    """Grants of the caller's chats, in the order they were given."""
     if cursor is not None and not is_uuid7(cursor):
-        raise invalid("cursor", "not one that this list gave out")
+        raise invalid("cursor", "not a cursor of this list")
     after = None if cursor is None else GrantId(cursor)
     found = await services.store.read(grants.page(caller.user.id, after=after, limit=limit + 1))
     return Page(items=found[:limit], next_cursor=found[limit - 1].id if len(found) > limit else None)
@@ -25,7 +25,7 @@ async def list_grants(services: With, caller: By, limit: Limit = 50, cursor: Cur
 
 @delete("/grants/{grant_id:str}", guards=[needs("chats:write")], status_code=204)
 async def revoke_grant(request: JsonRequest, grant_id: InPath, services: With, caller: By) -> None:
-    """Take it back: from the next call on the chat reads nothing there."""
+    """Revoke a grant: from the next call on the chat can read nothing there."""
     found = (
         await services.store.read(grants.grant(GrantId(grant_id), caller.user.id))
         if is_uuid7(grant_id)

@@ -1,4 +1,4 @@
-"""Whether the server lives and is ready, and its counters."""
+"""Whether the server is alive and ready, and its counters."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ async def healthz() -> Health:
     responses={503: ResponseSpec(Health, description="Not now.", generate_examples=False)},
 )
 async def readyz(services: With) -> Response[Health]:
-    """Requests are wanted here: the database answers and the server is not stopping. For load balancers."""
+    """Ready for requests: the database answers and the server is not stopping. For load balancers."""
     if not services.ready():
         return Response(Health(status="stopping"), status_code=503)
     try:

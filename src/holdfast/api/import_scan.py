@@ -1,6 +1,6 @@
-"""Where the pieces of an exported chat are in its file, found in one pass that holds a small part of it at a
-time. What could make a decoder use much memory or time (very many values, deep nesting, huge messages) is
-refused here, before anything is decoded; whether it is JSON at all is left to the decoder."""
+"""Finds the pieces of an exported chat in its file, in one pass that holds a small part of it at a time. What
+could make a decoder use much memory or time (very many values, deep nesting, huge messages) is refused here,
+before anything is decoded; whether it is JSON at all is left to the decoder."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,22 +11,22 @@ from holdfast.core.shapes import MAX_DEPTH
 
 MAX_MESSAGES = 100_000
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
-# Of everything but the messages, and of what is between two of them.
+# For everything but the messages, and for what is between two of them.
 MAX_HEAD_BYTES = 1024 * 1024
-# Objects, lists, and commas in them: about as many values as the file has.
+# Objects, lists, and commas in them: about as many as the file has values.
 MAX_VALUES = 1_000_000
-# The same of one message, and of all but them: each is decoded in one step, which nobody can come between.
+# The same for one message, and for everything else: each is decoded in one uninterruptible step.
 MAX_MESSAGE_VALUES = 50_000
 MAX_HEAD_VALUES = 10_000
-# Objects and lists in what tools were given and said: all of them are in memory at the same time.
+# Objects and lists in inputs and outputs of tools: all of them are in memory at the same time.
 MAX_INNER = 200_000
-# What may lie around the values of tools, which are as deep as they may be anywhere.
+# The levels around the values of tools, which may have the usual depth themselves.
 _AROUND = 8
 _CHUNK = 256 * 1024
 _TOKEN = re.compile(rb"[{}\[\],]")
 _BLANK = b" \t\r\n"
 
-# Bytes of a file, from a place on; fewer at its end.
+# Bytes of a file from an offset on; fewer at its end.
 Read = Callable[[int, int], bytes]
 
 # Depths: the file's own object is 1, the list of messages 2, a message 3, its parts
@@ -45,7 +45,7 @@ class Layout:
 
 
 class Scanner:
-    """Fed with the file from its beginning on, in pieces of any size."""
+    """Fed with the file from the beginning, in pieces of any size."""
 
     def __init__(self) -> None:
         self._layout = Layout()
@@ -61,11 +61,11 @@ class Scanner:
 
     def feed(self, piece: bytes) -> None:
         data = self._rest + piece
-        # A backslash at the end belongs to what comes next. Of several, each two are one character.
+        # A backslash at the end belongs to what comes next. In a row of them, each pair is one character.
         odd = (len(data) - len(data.rstrip(b"\\"))) % 2
         self._rest = data[len(data) - odd :]
         data = data[: len(data) - odd]
-        # From here on every quote begins or ends a string. The places of all else stay the same.
+        # From here on every quote starts or ends a string. All other positions stay the same.
         self._scan(data.replace(b"\\\\", b"__").replace(b'\\"', b"__"))
         self._layout.size += len(data)
         if self._depth >= _MESSAGE and self._in_list:
@@ -151,7 +151,7 @@ class Scanner:
 
 
 class ExportFile:
-    """An exported chat as bytes that can be read from any place, without decoding it."""
+    """An exported chat as bytes that can be read from any offset, without decoding it."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
@@ -179,4 +179,4 @@ class ExportFile:
     def _check_gap(self, start: int, end: int, wanted: bytes, number: int) -> None:
         """Nothing but objects in the list, with commas between them."""
         if end - start > MAX_HEAD_BYTES or self._read(start, end - start).strip(_BLANK) != wanted:
-            raise invalid(f"messages.{number}", "the list holds something else than messages")
+            raise invalid(f"messages.{number}", "the list contains something other than messages")

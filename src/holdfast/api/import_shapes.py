@@ -1,5 +1,5 @@
 """An exported chat, read strictly: every field known and of its type, every value within bounds, and a
-history that is legal for every provider. Ids only have to fit together; they are given anew."""
+history that is valid for every provider. Ids only have to be consistent; new ones are assigned."""
 
 import hashlib
 from collections.abc import Iterable
@@ -29,16 +29,16 @@ MAX_PARTS = 10_000
 MAX_FILES = 2_000
 MAX_TURN = 1_000_000_000
 MAX_AMOUNT = 2**53
-# Of names of models, efforts and tools, of kinds of files, and of the codes of notices.
+# For names of models, efforts and tools, kinds of files, and codes of notices.
 MAX_NAME = 200
 MAX_ADDRESS = 10_000
 _EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
-# Never exported: what a provider wants back word for word.
+# Never exported: what a provider must get back verbatim.
 _UNSHOWN = "provider_data"
 
 
 class ExportHead(Border, frozen=True, kw_only=True):
-    """The file but for its messages. Of the chat, what is not taken over may be missing."""
+    """The file without its messages. Parts of the chat that are not imported may be missing."""
 
     holdfast_export: int
     chat: Any
@@ -47,7 +47,8 @@ class ExportHead(Border, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What the file says. `digest` is the same for files that say the same, however they are written."""
+    """The content of the file. `digest` is the same for files with the same content, however they are
+    written."""
 
     chat: Any
     messages: tuple[Message, ...]
@@ -74,8 +75,8 @@ def read_export(read: Read) -> Exported:
 
 
 class ExportedHistory:
-    """Messages one after the other: unique ids, rising turns, and each call with at most one result, which
-    comes before anything else does. A call without any is answered by who imports the history."""
+    """Messages one after another: unique ids, increasing turns, and each call with at most one result, which
+    comes before anything else. The importer answers calls without a result."""
 
     def __init__(self, chat_id: str | UnsetType) -> None:
         self.messages: list[Message] = []
@@ -105,7 +106,7 @@ class ExportedHistory:
         self.messages.append(message)
 
     def _follow(self, message: Message, where: str) -> None:
-        """Which calls wait for a result once the message is there."""
+        """Which calls wait for a result after the message."""
         if message.role != "tool":
             self._open = {}
         for place, part in enumerate(message.parts):
@@ -205,15 +206,15 @@ def _check_usage(usage: Usage, where: str) -> None:
 
 
 def _check_amounts(where: str, amounts: Iterable[float]) -> None:
-    # Written so that what is no number at all does not pass.
+    # Written so that NaN does not pass.
     if not all(0 <= amount <= MAX_AMOUNT for amount in amounts):
-        raise invalid(where, "an amount that cannot be")
+        raise invalid(where, "an impossible amount")
 
 
 def _check_times(where: str, moments: Iterable[datetime | None]) -> None:
     for moment in moments:
         if moment is not None and (moment.tzinfo is None or not _EARLIEST <= moment <= _LATEST):
-            raise invalid(where, "a time without its zone, or too long ago or ahead")
+            raise invalid(where, "a time without its zone, or too far in the past or future")
 
 
 def _check_length(where: str, text: str | None, most: int) -> None:
@@ -228,7 +229,7 @@ def _placed(error: msgspec.ValidationError, where: str) -> Problem:
 
 
 def _under(where: str, problem: Problem) -> Problem:
-    """The same problem, of a piece of the file."""
+    """The same problem, located in a piece of the file."""
     (error,) = problem.body.errors
     field = where if error.field == "body" else f"{where}.{error.field}"
     return invalid(field, error.message)
@@ -236,7 +237,7 @@ def _under(where: str, problem: Problem) -> Problem:
 
 @cache
 def strict(kind: type[msgspec.Struct], *, lenient: bool = False) -> Any:
-    """A shape with the fields of one of ours, all the way down, that refuses any other. Made from ours, so
+    """A shape with the fields of one of ours, at every level, that refuses all others. Made from ours, so
     that what a later version exports is read by it too. `lenient`: every field may be missing."""
     config = kind.__struct_config__
     wanted: list[tuple[str, Any, Any]] = []

@@ -1,6 +1,6 @@
-"""A chat from a file that `export` wrote. It becomes a new idle chat of whoever imports it. The file is taken
-in piece by piece and read in a thread; the chat is there whole or not at all. The same content is imported
-once: its chat has an id that follows from who imports what."""
+"""A chat from a file written by `export`. It becomes a new idle chat that belongs to the importer. The file
+is received piece by piece and read in a thread; the chat is created completely or not at all. The same
+content is imported once: the chat's id follows from the importer and the content."""
 
 import asyncio
 import hashlib
@@ -40,7 +40,7 @@ MAX_IMPORT_BYTES = 50 * 1024 * 1024
 
 
 async def _key_comes_later(request: Request[Any, Any, Any]) -> None:
-    """To look for an earlier answer now would have the whole body read into memory."""
+    """Looking for an earlier answer now would read the whole body into memory."""
     key_of(request)
 
 
@@ -52,9 +52,8 @@ async def _key_comes_later(request: Request[Any, Any, Any]) -> None:
     request_max_body_size=None,
 )
 async def import_chat(request: JsonRequest, services: With, caller: By) -> Response[Chat]:
-    """Make a chat of what `export` wrote as JSON, of at most 50 MiB: a new one, idle, of the caller, with new
-    ids. Who imports the same content again is given the chat that it became (200), as long as that is
-    there."""
+    """Import a chat that `export` wrote as JSON, of at most 50 MiB: a new idle chat of the caller, with new
+    ids. Importing the same content again returns the existing chat (200), as long as it exists."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Problem("unsupported_media_type", "The body must be application/json.")
@@ -112,7 +111,7 @@ def _reading(path: Path) -> Generator[Read]:
 
 
 def _start(services: Services, caller: Caller, chat: Any, messages: tuple[Message, ...]) -> ImportStart:
-    """What was chosen for the chat, as far as it can be chosen here."""
+    """The chat's settings, as far as they are valid here."""
     labels = () if chat.labels is UNSET else chat.labels
     try:
         msgspec.convert(labels, Labels)
@@ -143,8 +142,8 @@ def _text(value: Any) -> str:
 def _adopted(
     services: Services, caller: Caller, exported: Exported, own: Mapping[FileId, StoredFile]
 ) -> tuple[Message, ...]:
-    """As messages of the importer. A file is only what its part says if it is the importer's own; any other
-    id leads nowhere."""
+    """As messages of the importer. A file part is only kept as a file if it is the importer's own; any other
+    id refers to nothing."""
     now = services.clock.now()
     parts: dict[FileId, File] = {file_id: file.part for file_id, file in own.items()}
     nowhere = {file_id: FileId(services.ids.uuid7(now)) for file_id in exported.files if file_id not in own}

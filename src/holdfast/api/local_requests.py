@@ -1,12 +1,12 @@
-"""Whether a request comes from the server's own machine. The token of local programs counts only there."""
+"""Whether a request comes from the server's own machine. The token for local programs is only valid there."""
 
 from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Any
 
-# Set by the server for what comes by the socket in its data directory, and by nothing else.
+# Set by the server for requests on the socket in its data directory, and by nothing else.
 BY_SOCKET = "by_socket"
-# What proxies add. A program on this machine that means this machine sends none of them.
+# Added by proxies. A program on this machine that talks to it directly sends none of them.
 _PASSED_ON = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip", b"via"})
 
 
@@ -15,8 +15,8 @@ def is_by_socket(scope: Any) -> bool:
 
 
 def is_from_here(scope: Any) -> bool:
-    """By the socket, or from a loopback address without a word of a proxy: one on this machine passes on what
-    others send, and they too would seem to be here."""
+    """On the socket, or from a loopback address without a proxy's headers: a proxy on this machine forwards
+    what others send, and those would seem local too."""
     if is_by_socket(scope):
         return True
     client = scope.get("client")

@@ -1,5 +1,6 @@
-"""What a person says, with the files it names: they must be the caller's, and of a kind that the model takes.
-The chat's use of them is noted before the message is sent, so that no sweep comes between."""
+"""A person's message, with the files it names: they must belong to the caller, and be of a kind that the
+model accepts. The chat's use of them is recorded before the message is sent, so that no sweep can come
+between."""
 
 from holdfast.accounts.access import Caller
 from holdfast.api.bodies import Content, FileIn, parts_of
@@ -30,7 +31,7 @@ def _check_inputs(services: Services, model: str | None, parts: Parts) -> None:
     try:
         config = services.providers.require(model)
     except HoldfastError:
-        return  # that there is no model to call is told by the turn
+        return  # the turn reports that there is no model to call
     for number, part in enumerate(parts):
         if not isinstance(part, File):
             continue

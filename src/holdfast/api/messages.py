@@ -1,4 +1,4 @@
-"""Messages of a chat: its history, what a person says, and another text for what was said."""
+"""Messages of a chat: its history, sending a message, and editing one."""
 
 from typing import Annotated, Literal
 
@@ -40,7 +40,7 @@ class EditMessage(Border, frozen=True, kw_only=True):
 
 
 class Sent(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """`message` when it entered the history, `queued` when it waits its turn."""
+    """`message` if it entered the history, `queued` if it waits."""
 
     message: Message | None = None
     queued: QueueItem | None = None
@@ -64,7 +64,7 @@ async def list_messages(
         if value is not None and not is_uuid7(value):
             raise invalid(name, "not the id of a message")
     if cursor is not None:
-        # It has all that was said of places when the first page was asked for.
+        # The cursor contains the `after` and `before` of the first request.
         after, before = _places(cursor)
     found = await services.store.read(
         messages.page(
@@ -123,8 +123,8 @@ async def read_message(chat_id: InPath, message_id: InPath, services: With, call
 async def send_message(
     request: JsonRequest, chat_id: InPath, data: JSONBody[SendMessage], services: With, caller: By
 ) -> Response[Sent]:
-    """Say something: 201 when it entered the history, 202 when it waits in the queue. `busy` says what to do
-    while the agent works: wait, interrupt it, or steer the running turn."""
+    """Send a message: 201 if it entered the history, 202 if it waits in the queue. `busy` says what to do
+    while the agent is working: queue it, interrupt the turn, or steer it."""
     chat = await own_chat(services, caller, chat_id)
     check_model(services, data.model, data.effort, otherwise=chat.model)
 
@@ -157,7 +157,7 @@ async def edit_message(
     services: With,
     caller: By,
 ) -> Response[Sent]:
-    """Another text for a person's message: the history from there on is removed, and the turn runs again."""
+    """Edit a person's message: the history from there on is removed, and the turn runs again."""
     chat = await own_chat(services, caller, chat_id)
     if not is_uuid7(message_id):
         raise not_found("message")

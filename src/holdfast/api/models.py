@@ -26,7 +26,7 @@ class ModelShown(Record, frozen=True, kw_only=True):
     efforts: tuple[str, ...]
     # Whether it can call tools.
     tools: bool
-    # Of a million tokens, where it is known.
+    # Per million tokens, if known.
     price: ModelPrice | None
     default: bool
 
@@ -46,7 +46,7 @@ class ToolShown(Record, frozen=True, kw_only=True):
 async def list_models(
     services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[ModelShown]:
-    """Those that can be named in a request; `default` is taken when none is."""
+    """The models that can be named in a request; `default` is used if none is."""
     setup = services.providers.setup
     shown = [
         _shown(services, services.providers.described(model))
@@ -74,14 +74,15 @@ def _shown(services: Services, model: ModelConfig) -> ModelShown:
 async def choose_default_model(
     request: JsonRequest, data: JSONBody[ChooseDefault], services: With, caller: By
 ) -> None:
-    """Choose the model that is taken when none is named; null takes the choice back. What `[models] default`
-    of the configuration says counts more."""
+    """Choose the default model; null removes the choice. `[models] default` in the configuration takes
+    precedence."""
     if data.name is not None and data.name not in services.providers.setup.models:
         raise invalid("name", "there is no such model; GET /api/v1/models lists them")
     configured = services.config().default_model
     if data.name is not None and configured not in ("", data.name):
         raise Problem(
-            "wrong_state", f'[models] default = "{configured}" of the configuration counts; change it there.'
+            "wrong_state",
+            f'[models] default = "{configured}" in the configuration takes precedence; change it there.',
         )
     once = await once_of(caller, request, nothing)
     await services.stored.choose_default(caller, data.name, once=once)
@@ -90,7 +91,7 @@ async def choose_default_model(
 
 @get("/tools", guards=[needs("chats:read")])
 async def list_tools(services: With, caller: By, limit: Limit = 50, cursor: Cursor = None) -> Page[ToolShown]:
-    """The built-in tools, with what they take."""
+    """The built-in tools and their inputs."""
     shown = [
         ToolShown(
             name=tool.name,

@@ -1,4 +1,4 @@
-"""Whose feeds are open in this process. A credential is looked at again every two seconds, so that whoever
+"""Whose feeds are open in this process. Credentials are checked again every two seconds, so that somebody who
 loses access is cut within five."""
 
 from collections import Counter

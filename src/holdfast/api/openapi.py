@@ -32,34 +32,33 @@ EXPORT: dict[str, Any] = {
     },
     "required": ["holdfast_export", "chat", "messages"],
 }
-# What requests may say in headers, which handlers do not declare: they are read in one place for all.
+# Request headers that handlers do not declare, because they are read in one place for all.
 KEY: dict[str, Any] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Sent again with the same key, a request happens once and is answered as it was.",
+    "description": "A request repeated with the same key is executed once and gets the same answer.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
 LAST_EVENT: dict[str, Any] = {
     "name": "Last-Event-ID",
     "in": "header",
     "required": False,
-    "description": "The id of the last event that was seen; goes before `cursor`.",
+    "description": "The id of the last event seen; takes precedence over `cursor`.",
     "schema": {"type": "string"},
 }
-# Whoever signs in is nobody yet, or signs out and is nobody any more; a trial changes nothing.
+# A caller who signs in or out is nobody yet or any more; a trial changes nothing.
 KEYLESS = ("sign_in", "sign_out", "try_model_config")
 FEEDS = ("chat_feed", "list_feed", "run_feed")
 PUBLIC = ("sign_in", "healthz", "readyz")
-# What else there is than JSON, for who asks for it.
+# Other formats than JSON, on request.
 EXPORTS = {kind: {"schema": {"type": "string"}} for kind in ("text/markdown", "text/html")}
 _PAGE = re.compile(r"Page_(?:[a-z_]+\.)*([A-Za-z]+)_")
 _METHODS = ("get", "post", "put", "patch", "delete")
 
 
 class Described:
-    """The document, made when somebody first asks for it and in a thread: it takes longer than others should
-    wait."""
+    """The document, made on first request and in a thread: it takes longer than others should wait."""
 
     def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
         self._make = make
@@ -82,7 +81,7 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
     for name, schema in components.items():
         schemas.setdefault(name, schema)
     for schema in schemas.values():
-        # What only a provider is given back is never shown.
+        # What is only for a provider is never shown.
         schema.get("properties", {}).pop("provider_data", None)
     schemas["FileUpload"] = UPLOAD
     for operation in _uploads(document):
@@ -93,14 +92,15 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
     content = {"application/json": {"schema": {"$ref": REF.format(name="ChatExport")}}}
     importing["requestBody"] = {"content": content, "required": True}
     importing["responses"]["200"] = importing["responses"]["201"] | {
-        "description": "It was imported before: the chat as it is now."
+        "description": "It was imported before: the chat in its current state."
     }
     problem = {"schema": {"$ref": REF.format(name="ProblemBody")}}
     for item in document["paths"].values():
         for method in _METHODS:
             if method in item:
                 _say_who_and_headers(method, item[method])
-                # What the framework says of its own errors is not what we answer; of 503 it knows nothing.
+                # The framework's own description of errors is not what we answer, and it knows nothing of
+                # 503.
                 responses = {
                     code: value
                     for code, value in item[method]["responses"].items()
@@ -108,7 +108,7 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
                 }
                 if item[method]["operationId"] == "export_chat":
                     responses["200"]["content"] |= EXPORTS
-                # Nothing has no type.
+                # An empty answer has no type.
                 responses.get("204", {}).pop("content", None)
                 item[method]["responses"] = responses | {
                     "default": {
@@ -142,21 +142,21 @@ def _data_of(feed: FeedKind) -> dict[str, str]:
 
 
 def _uploads(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Their forms are read as they come, which the framework does not know of."""
+    """Their forms are read as they arrive, which the framework does not know."""
     return [
         item["post"] for path, item in document["paths"].items() if path.endswith("/files") and "post" in item
     ]
 
 
 def _any(kind: type) -> dict[str, Any]:
-    """Of `Json`, which is anything."""
+    """For `Json`, which is anything."""
     if kind is object:
         return {"description": "Any JSON."}
     raise NotImplementedError(f"no schema for {kind}")
 
 
 def _renamed(value: Any) -> Any:
-    """`Page_holdfast.core.chats.Chat_` becomes `ChatPage`, wherever it stands."""
+    """`Page_holdfast.core.chats.Chat_` becomes `ChatPage` everywhere."""
     if isinstance(value, dict):
         fields = cast(dict[str, Any], value)
         return {_short(key): _renamed(item) for key, item in fields.items()}

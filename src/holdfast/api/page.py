@@ -1,4 +1,4 @@
-"""The page's static files, as the build left them: compressed once, chosen here by what a browser takes."""
+"""The page's static files as built: compressed once, chosen here by what a browser accepts."""
 
 import asyncio
 import mimetypes
@@ -13,7 +13,7 @@ from holdfast.api.problems import Problem, not_found, respond
 
 ROOT = (Path(__file__).parent.parent / "page").resolve()
 _YEAR = "public, max-age=31536000, immutable"
-# Beside a file that was worth it; the smaller one first.
+# Next to a file that was worth compressing; the smaller one first.
 _COMPRESSED = {"br": ".br", "gzip": ".gz"}
 
 Accepts = Annotated[str, HeaderParameter(name="accept-encoding")]
@@ -24,21 +24,21 @@ Accepts = Annotated[str, HeaderParameter(name="accept-encoding")]
     include_in_schema=False,
 )
 async def index(accepts: Accepts = "") -> Response[bytes]:
-    """The page finds out by itself what it is to show. Not kept: it names the files of its version."""
+    """The page itself decides what to show. Not cached, because it names the files of its version."""
     if not (ROOT / "index.html").exists():
-        raise Problem("not_found", "The page was not built. In a checkout, make setup builds it.")
+        raise Problem("not_found", "The page has not been built. In a checkout, make setup builds it.")
     return await asyncio.to_thread(_file, "index.html", within=ROOT, cache="no-store", accepts=accepts)
 
 
 @get("/assets/{path:path}", include_in_schema=False)
 async def asset(path: FromPath[Path], accepts: Accepts = "") -> Response[bytes]:
-    """Files whose names change with what is in them."""
+    """Files whose names change with their content."""
     name = str(path).lstrip("/")
     return await asyncio.to_thread(_file, name, within=ROOT / "assets", cache=_YEAR, accepts=accepts)
 
 
 def nowhere(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    """A person who follows an address that leads nowhere is told so by the page; a program by a problem."""
+    """A person who follows a dead link is told so by the page; a program by a problem."""
     path = request.scope["path"]
     asks = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
     if not asks or not is_page(path) or path.startswith("/assets/") or not (ROOT / "index.html").exists():
@@ -72,7 +72,7 @@ def _content(path: Path, encodings: frozenset[str]) -> tuple[str | None, bytes]:
 
 
 def accepted(header: str) -> frozenset[str]:
-    """The encodings that a request takes: those it names, unless with a weight of nothing."""
+    """The encodings that a request accepts: those it names, unless with a weight of zero."""
     found: set[str] = set()
     for item in header.lower().split(","):
         name, _, weight = item.partition(";")

@@ -11,7 +11,7 @@ from holdfast.core.shapes import Record
 T = TypeVar("T")
 
 MOST_LISTED = 200
-Limit = Annotated[int, QueryParameter(ge=1, le=MOST_LISTED, description="How many at most.")]
+Limit = Annotated[int, QueryParameter(ge=1, le=MOST_LISTED, description="The most items to return.")]
 Cursor = Annotated[str | None, QueryParameter(max_length=500, description="The last page's `next_cursor`.")]
 
 
@@ -21,7 +21,7 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
 
 
 def page_of(items: Sequence[T], limit: int, cursor: str | None, key: Callable[[T], str]) -> Page[T]:
-    """Of a short list that is all here. A cursor is the key of the last item before."""
+    """A page of a short list that is all in memory. The cursor is the key of the last item before."""
     keys = [key(item) for item in items]
     if cursor is not None and cursor not in keys:
         raise unknown_cursor()
@@ -31,4 +31,4 @@ def page_of(items: Sequence[T], limit: int, cursor: str | None, key: Callable[[T
 
 
 def unknown_cursor() -> Problem:
-    return invalid("cursor", "not one that this list gave out")
+    return invalid("cursor", "not a cursor of this list")

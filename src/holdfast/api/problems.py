@@ -1,5 +1,5 @@
-"""Errors as callers see them: `application/problem+json` with a stable code. What is not expected becomes a
-500 that says nothing but where to look; its traceback is in the log alone."""
+"""Errors as callers see them: `application/problem+json` with a stable code. An unexpected error becomes a
+500 that only says where to look; its traceback is in the log only."""
 
 import math
 import re
@@ -30,7 +30,7 @@ STATUS: dict[str, int] = {
     "already_answered": 409,
     "idempotency_mismatch": 409,
     "queue_full": 409,
-    # Asked for again under its key; the answer had a secret, of which nothing is kept that could be shown.
+    # The request was repeated under its key, but the answer contained a secret that was not stored.
     "shown_once": 409,
     "too_large": 413,
     "unsupported_media_type": 415,
@@ -38,17 +38,17 @@ STATUS: dict[str, int] = {
     "invalid_input": 422,
     "rate_limited": 429,
     "internal": 500,
-    # A provider of models did not do what was asked of it.
+    # A model provider did not do what was asked of it.
     "provider_failed": 502,
     "try_again": 503,
 }
-# What the framework says when a client goes before its body has come: nobody's fault here.
+# The framework's message if a client leaves before its body has arrived: not an error here.
 _DISCONNECTED = "client disconnected prematurely"
-# How msgspec says that an object has too few fields or too many.
+# msgspec's messages for too few or too many fields.
 _NAMES_FIELD = re.compile(r"Object (?:missing required|contains unknown) field `(.*)`", re.DOTALL)
-# Of names that a caller made up.
+# For names that a caller made up.
 MOST_SHOWN = 300
-# Where what is wrong with a body as a whole is.
+# The field of a problem with the body as a whole.
 BODY = "body"
 # Codes of errors that callers cannot tell apart.
 _ALIASES = {
@@ -97,7 +97,7 @@ class Problem(Exception):
     ) -> None:
         super().__init__(detail)
         if code == "invalid_input" and not errors:
-            # Of bad input it is always said where it is.
+            # Invalid input always names its field.
             errors = (FieldError(field=BODY, message=detail),)
         self.status = STATUS[code]
         self.headers = headers or {}
@@ -117,7 +117,7 @@ def invalid(field: str, message: str) -> Problem:
 
 
 def not_found(what: str = "thing") -> Problem:
-    """The same words whether it never was, is gone, or is somebody else's."""
+    """The same words whether it never existed, was deleted, or belongs to somebody else."""
     return Problem("not_found", f"There is no such {what}.")
 
 
@@ -149,7 +149,7 @@ def problem_of(error: Exception) -> Problem:
             return problem_of(shortage_of(error))
         case _:
             log.error("request failed", exc_info=error)
-            return Problem("internal", "Something went wrong here; the server's log has the details.")
+            return Problem("internal", "Something went wrong; the server's log has the details.")
 
 
 def respond(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
@@ -200,7 +200,7 @@ def _of_http(error: HTTPException) -> Problem:
             return Problem("bad_request", "The request ended before its body did.")
         case status if status >= 500:
             log.error("request failed", exc_info=error)
-            return Problem("internal", "Something went wrong here; the server's log has the details.")
+            return Problem("internal", "Something went wrong; the server's log has the details.")
         case _:
             return Problem("bad_request", error.detail)
 
@@ -217,14 +217,14 @@ def _field_errors(error: ValidationException) -> tuple[FieldError, ...]:
 
 def _field_error(key: str, message: str) -> FieldError:
     if key == "data":
-        # What handlers call the body, and the framework says nothing of but that it is not there.
+        # The framework only says that the parameter which handlers use for the body is missing.
         return FieldError(field=BODY, message="a JSON object is needed")
     return FieldError(field=key, message=message)
 
 
 def of_decoding(error: msgspec.DecodeError) -> Problem:
     """msgspec says "Expected `str`, got `int` - at `$.content[0].text`": the path becomes the field, down to
-    the one that is missing or too many."""
+    the missing or unexpected one."""
     message, _, place = str(error).partition(" - at `")
     path = place.rstrip("`").removeprefix("$").lstrip(".").replace("[", ".").replace("]", "")
     named = _NAMES_FIELD.fullmatch(message)

@@ -26,7 +26,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
 class PutProvider(Border, frozen=True, kw_only=True):
-    """`api_key` left out keeps the stored one, unless the address changes: then it is asked for again."""
+    """Without `api_key` the stored key stays, unless the address changes: then it is required again."""
 
     kind: Annotated[str, Meta(max_length=64)]
     base_url: Annotated[str, Meta(max_length=2000)] | None = None
@@ -36,7 +36,8 @@ class PutProvider(Border, frozen=True, kw_only=True):
 
 
 class PutModel(Border, frozen=True, kw_only=True):
-    """`efforts`, `inputs` and `context_limit` left out are filled in by what is known about the model."""
+    """`efforts`, `inputs` and `context_limit`, if omitted, are filled in from what is known about the
+    model."""
 
     provider: Name
     model: Annotated[str, Meta(max_length=200)]
@@ -56,7 +57,7 @@ class PutModel(Border, frozen=True, kw_only=True):
 
 
 class ProviderShown(Record, frozen=True, kw_only=True):
-    """`origin` says where it is configured: what the file or the environment says is changed there."""
+    """`origin` says where it is configured: an entry of the file or the environment is changed there."""
 
     name: str
     kind: str
@@ -72,8 +73,8 @@ class ModelConfigShown(ModelConfig, frozen=True, kw_only=True):
 
 
 class OfferedModel(Record, frozen=True, kw_only=True):
-    """A model that a provider has, with what is known about it; null or empty where nobody says.
-    `configured_as` has the names of the model configs that use it."""
+    """A model that a provider offers, with what is known about it; null or empty if unknown. `configured_as`
+    has the names of the model configs that use it."""
 
     model: str
     title: str | None
@@ -82,13 +83,13 @@ class OfferedModel(Record, frozen=True, kw_only=True):
     inputs: tuple[Input, ...]
     efforts: tuple[str, ...]
     tools: bool | None
-    # Of a million tokens.
+    # Per million tokens.
     price: ModelPrice | None
     configured_as: tuple[str, ...]
 
 
 class Trial(Record, frozen=True, kw_only=True):
-    """What came of a short call to a model."""
+    """The result of a short call to a model."""
 
     ok: bool
     message: str
@@ -98,12 +99,12 @@ class Trial(Record, frozen=True, kw_only=True):
 async def list_providers(
     services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[ProviderShown]:
-    """Those in use, wherever they are configured; never their keys."""
+    """The providers in use, wherever they are configured; never their keys."""
     setup, origins = services.providers.setup, services.origins()
     shown = [
         _provider_shown(
             provider,
-            # One that nobody configured is there because of the key in its usual variable.
+            # One that nobody configured exists because of the key in its usual variable.
             origins.provider_origins.get(
                 provider.name, "built_in" if provider.kind == "demo" else "environment"
             ),
@@ -122,7 +123,7 @@ async def put_provider(
     config = ProviderConfig(name=name, **asdict(data))
 
     def answer(written: Written) -> tuple[int, ProviderShown]:
-        # Without a key of its own it has that of its kind's environment variable, if there is one.
+        # Without its own key it uses that of its kind's environment variable, if there is one.
         has_key = written.has_key or services.providers.has_key(written.config)
         return 200, _provider_shown(written.config, "database", has_key=has_key)
 
@@ -134,7 +135,7 @@ async def put_provider(
 
 @delete("/providers/{name:str}", guards=[needs("admin")], status_code=204)
 async def delete_provider(request: JsonRequest, name: InPath, services: With, caller: By) -> None:
-    """Its key is forgotten with it."""
+    """Delete a provider and its key."""
     await services.stored.delete_provider(caller, name, once=await once_of(caller, request, nothing))
     await services.refresh()
 
@@ -143,7 +144,7 @@ async def delete_provider(request: JsonRequest, name: InPath, services: With, ca
 async def list_offered_models(
     name: InPath, services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[OfferedModel]:
-    """Ask the provider which models it has. 502 `provider_failed` when it does not say."""
+    """Ask the provider which models it has. 502 `provider_failed` if it does not say."""
     if name not in services.providers.setup.providers:
         raise not_found("provider")
     try:
@@ -162,7 +163,7 @@ async def list_offered_models(
 async def list_model_configs(
     services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[ModelConfigShown]:
-    """The models in use with all that is configured for them."""
+    """The models in use with their configuration."""
     setup, origins = services.providers.setup, services.origins()
     shown = [
         _shown(model, origins.model_origins.get(model.name, "built_in")) for model in setup.models.values()
@@ -191,14 +192,14 @@ async def put_model_config(
 
 @delete("/model-configs/{name:str}", guards=[needs("admin")], status_code=204)
 async def delete_model_config(request: JsonRequest, name: InPath, services: With, caller: By) -> None:
-    """Chats that chose it go on with the default model."""
+    """Delete a model's configuration. Chats that chose it continue with the default model."""
     await services.stored.delete_model(caller, name, once=await once_of(caller, request, nothing))
     await services.refresh()
 
 
 @post("/model-configs/{name:str}/test", guards=[needs("admin")], status_code=200)
 async def try_model_config(name: InPath, services: With, caller: By) -> Trial:
-    """Call the model with one short message and tell what came of it."""
+    """Call the model with one short message and report the result."""
     if name not in services.providers.setup.models:
         raise not_found("model")
     try:

@@ -1,4 +1,4 @@
-"""The queue of a chat: messages that wait their turn."""
+"""The queue of a chat: messages that wait."""
 
 from typing import Annotated
 
@@ -32,8 +32,8 @@ from holdfast.store.queue import item_of
 
 
 class ChangeQueued(Border, frozen=True, kw_only=True):
-    """What is left out stays. `held: true` takes a hold, or renews it with its token; the answer has the
-    token, and editing or releasing a held item needs it."""
+    """Omitted fields stay as they are. `held: true` takes a hold, or renews it with its token; the answer has
+    the token, which is needed to edit or release a held item."""
 
     content: Content | UnsetType = UNSET
     position: Annotated[int, Meta(ge=0, le=1_000_000)] | UnsetType = UNSET
@@ -45,7 +45,7 @@ class ChangeQueued(Border, frozen=True, kw_only=True):
 async def list_queue(
     chat_id: InPath, services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[QueueItem]:
-    """What waits, in order."""
+    """The waiting messages, in order."""
     chat = await own_chat(services, caller, chat_id)
     items = await services.store.read(queue.queue(chat.id))
     shown = [item_of(item, position) for position, item in enumerate(items)]
@@ -61,7 +61,7 @@ async def change_queued(
     services: With,
     caller: By,
 ) -> Response[QueueItem]:
-    """Edit, move, hold or release an item that waits."""
+    """Edit, move, hold or release a waiting item."""
     chat = await own_chat(services, caller, chat_id)
     item = _item(item_id)
     commands: list[Command] = []
@@ -81,12 +81,12 @@ async def change_queued(
     def answer(applied: Applied) -> tuple[int, object]:
         match applied.change.answer:
             case Message() as entered:
-                # At the head of an idle chat, and free: it is in the history from now on.
+                # It was at the head of an idle chat and is no longer held: it is now in the history.
                 return 200, entered_item(waiting[item], entered)
             case None:
                 return 200, None
             case changed:
-                # For who takes the hold, and for who has it.
+                # For the client that takes or has the hold.
                 holder = data.held is True or changed.hold_token == data.hold_token
                 return 200, queue_item(applied, changed, with_token=holder)
 
@@ -97,7 +97,7 @@ async def change_queued(
 async def delete_queued(
     request: JsonRequest, chat_id: InPath, item_id: InPath, services: With, caller: By
 ) -> None:
-    """Take an item out of the queue. One that was sent already: 409 with the message it became."""
+    """Remove an item from the queue. If it was already sent: 409 with the message it became."""
     chat = await own_chat(services, caller, chat_id)
     wanted = DeleteQueued(item_id=_item(item_id))
     await command(services, caller, request, chat.id, wanted, answer=lambda _: (204, None))

@@ -1,4 +1,4 @@
-"""The API's reference as a page, drawn from the OpenAPI document: no script, nothing from elsewhere."""
+"""The API's reference as a page, made from the OpenAPI document: no scripts, nothing from other sites."""
 
 import asyncio
 from base64 import b64encode

@@ -1,5 +1,5 @@
-"""What happens to every request of the API before its handler: a parameter that nobody knows is refused, and
-one that was answered before under its key is answered so again."""
+"""What happens to every API request before its handler: unknown parameters are refused, and a request that
+was already answered under its key gets the same answer again."""
 
 from collections.abc import Collection
 from typing import Any
@@ -15,7 +15,7 @@ from holdfast.api.problems import invalid
 
 
 def known_query(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """A guard of all routes at once. A WebSocket's handler looks for itself, to answer with a problem."""
+    """A guard of all routes at once. A WebSocket's handler checks for itself, to answer with a problem."""
     if connection.scope["type"] == "http" and connection.query_params:
         check_names(connection, known_parameters(handler))
 
@@ -25,7 +25,7 @@ async def first(request: Request[Any, Any, Any]) -> Response[Any] | None:
 
 
 async def options(request: Request[Any, Any, Any]) -> Response[Any] | None:
-    """The methods of a path, all of them: those whose handlers stand in different places too."""
+    """All methods of a path, including those whose handlers are in different places."""
     if request.method != "OPTIONS":
         return None
     template = request.scope["path_template"]
@@ -41,7 +41,7 @@ async def options(request: Request[Any, Any, Any]) -> Response[Any] | None:
 
 
 def check_names(connection: ASGIConnection[Any, Any, Any, Any], known: Collection[str]) -> None:
-    """A typing error would silently show something else than was asked for; so would one of two values."""
+    """A typing error would silently show something else than was asked for; so would a repeated parameter."""
     seen: set[str] = set()
     for name, _ in connection.query_params.multi_items():
         if name not in known:
@@ -53,7 +53,7 @@ def check_names(connection: ASGIConnection[Any, Any, Any, Any], known: Collectio
 
 
 def known_parameters(handler: BaseRouteHandler) -> tuple[str, ...]:
-    """Those of the handler's own signature."""
+    """Those in the handler's own signature."""
     return tuple(
         field.kwarg_definition.name or name
         for name, field in handler.parsed_fn_signature.parameters.items()

@@ -1,4 +1,4 @@
-"""Runs of workflows: started, listed, read, cancelled. What happens in one is told by its feed (`feeds`)."""
+"""Workflow runs: start, list, read, cancel. What happens in a run is reported by its feed (`feeds`)."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ Tokens = Annotated[int, Meta(ge=1, le=MAX_BUDGET)]
 
 
 class StartRun(Border, frozen=True, kw_only=True):
-    """A workflow by its name, or a script. With `resume_from` alone: that run again, as it was."""
+    """A workflow by its name, or a script. With only `resume_from`: that run again, unchanged."""
 
     name: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
     script: Annotated[str, Meta(max_length=1024 * 1024)] | None = None
@@ -39,12 +39,12 @@ class StartRun(Border, frozen=True, kw_only=True):
     effort: Effort | None = None
     max_concurrency: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     workspace_id: Annotated[str, Meta(max_length=36)] | None = None
-    # The run whose finished calls are reused; without it, the newest of the same workflow and arguments if it
+    # The run whose finished calls are reused; if omitted, the newest of the same workflow and arguments if it
     # failed or was cancelled.
     resume_from: Annotated[str, Meta(max_length=36)] | None = None
     # Nothing is reused.
     fresh: bool = False
-    # Calls of the newest run are reused also when it succeeded.
+    # Calls of the newest run are reused even if it succeeded.
     reuse: bool = False
 
 
@@ -52,8 +52,8 @@ class StartRun(Border, frozen=True, kw_only=True):
 async def start_run(
     request: JsonRequest, data: JSONBody[StartRun], services: With, caller: By
 ) -> Response[RunShown]:
-    """Start a workflow. Calls that the newest run of the same workflow with the same arguments has finished
-    are reused if it failed or was cancelled, or with `reuse`; never with `fresh`."""
+    """Start a workflow. Finished calls of the newest run of the same workflow with the same arguments are
+    reused if it failed or was cancelled, or with `reuse`; never with `fresh`."""
     wanted = await _wanted(services, caller, data)
     try:
         run = await services.runs.draft(wanted)
@@ -68,12 +68,14 @@ async def list_runs(
     caller: By,
     limit: Limit = 50,
     cursor: Cursor = None,
-    name: Annotated[str | None, QueryParameter(max_length=1000, description="Of this workflow.")] = None,
+    name: Annotated[
+        str | None, QueryParameter(max_length=1000, description="Only runs of this workflow.")
+    ] = None,
     status: FromQuery[RunStatus | None] = None,
 ) -> Page[RunListed]:
-    """The caller's own, the newest first; without what is large in them."""
+    """The caller's runs, newest first, without their large fields."""
     if cursor is not None and not is_uuid7(cursor):
-        raise invalid("cursor", "not one that this list gave out")
+        raise invalid("cursor", "not a cursor of this list")
     before = None if cursor is None else RunId(cursor)
     found = await services.store.read(
         runs.page(caller.user.id, name=name, status=status, before=before, limit=limit + 1)
@@ -86,7 +88,7 @@ async def list_runs(
 
 @get("/workflow-runs/{run_id:str}", guards=[needs("chats:read")])
 async def read_run(run_id: InPath, services: With, caller: By) -> RunShown:
-    """With everything that belongs to it."""
+    """A run with everything that belongs to it."""
     wanted, owner = RunId(run_id), caller.user.id
     found = await services.store.read(run_feed_reads.shown(wanted, owner)) if is_uuid7(wanted) else None
     if found is None:
@@ -96,7 +98,7 @@ async def read_run(run_id: InPath, services: With, caller: By) -> RunShown:
 
 @post("/workflow-runs/{run_id:str}/cancel", guards=[needs("chats:write")], status_code=202)
 async def cancel_run(request: JsonRequest, run_id: InPath, services: With, caller: By) -> Response[RunShown]:
-    """Stop it with all its agents. One that is over stays as it ended."""
+    """Cancel a run with all its agents. A finished run stays as it is."""
     run = await own_run(services, caller, run_id)
     answer = await write(
         services, caller, request, _cancelled(run), answer=lambda done: (202, run_shown(done))
@@ -142,7 +144,7 @@ async def _wanted(services: Services, caller: Caller, data: StartRun) -> RunRequ
 
 
 def _again(asked: RunRequest, earlier: Run) -> RunRequest:
-    """That run with its own script; what is asked for goes before what it had."""
+    """That run with its own script; given fields override those of that run."""
     return RunRequest(
         owner_id=asked.owner_id,
         script=earlier.script,

@@ -1,4 +1,4 @@
-"""What handlers are given: the parts of the server, and who is calling."""
+"""What handlers are given: the parts of the server, and the caller."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -61,7 +61,7 @@ class Services:
     origins: Callable[[], Merged]
     tools: Tools
     workspaces: Workspaces
-    # Who is meant by the name of an agent.
+    # Resolves the name of an agent.
     agent_names: AgentNames
     # Which content of a workspace its user trusts.
     trust: Trust
@@ -77,9 +77,9 @@ class Services:
     flow_library: FlowLibrary
     # The configuration as it is now: it may be read again while the server runs.
     config: Callable[[], Config]
-    # Reads providers and models again from file, environment and database.
+    # Reloads providers and models from file, environment and database.
     reload: Callable[[], Awaitable[tuple[str, ...]]]
-    # The same from the database alone.
+    # The same from the database only.
     refresh: Callable[[], Awaitable[None]]
     metrics: Metrics
     clock: Clock
@@ -88,7 +88,7 @@ class Services:
     ready: Callable[[], bool]
     feeds: OpenFeeds = field(default_factory=OpenFeeds)
     attempts: Attempts = field(default_factory=Attempts)
-    # One chat is imported at a time: what it holds in memory is much.
+    # One chat is imported at a time, because that takes much memory.
     importing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -113,7 +113,7 @@ Guard = Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], None]
 
 
 def needs(scope: TokenScope) -> Guard:
-    """A guard: the credential must be worth this much."""
+    """A guard: the credential must have this scope."""
 
     def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
         caller = connection.scope["state"].get("caller")
@@ -128,7 +128,7 @@ def lacks(scope: TokenScope) -> Problem:
 
 
 async def own_chat(services: Services, caller: Caller, chat_id: str) -> Chat:
-    """The chat, if it is the caller's."""
+    """The chat, if it belongs to the caller."""
     found = await services.store.read(chats.chat(ChatId(chat_id))) if is_uuid7(chat_id) else None
     if found is None or found.owner_id != caller.user.id:
         raise not_found("chat")

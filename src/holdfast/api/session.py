@@ -8,7 +8,6 @@ from litestar.params import JSONBody
 from msgspec import Meta
 
 from holdfast.api.bodies import JsonRequest
-from holdfast.api.browsers import browser_name
 from holdfast.api.gate import COOKIE, only_here
 from holdfast.api.local_requests import is_from_here
 from holdfast.api.problems import Problem
@@ -18,13 +17,36 @@ from holdfast.core.shapes import Border, Record
 
 SESSION_SECONDS = 30 * 24 * 3600
 
+# The first match wins: most browsers also claim to be those further down the list.
+_BROWSERS = (
+    ("Edg/", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("HeadlessChrome/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("CrOS", "ChromeOS"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
+_LONGEST = 40
+
 
 class SignInWith(Border, frozen=True, kw_only=True):
     token: Annotated[str, Meta(max_length=200)]
 
 
 class Me(Record, frozen=True, kw_only=True):
-    """Who the credential belongs to, and what it may do."""
+    """The credential's user, and what it may do."""
 
     user: User
     scopes: tuple[Scope, ...]
@@ -43,7 +65,8 @@ async def sign_in(request: JsonRequest, data: JSONBody[SignInWith], services: Wi
         data.token, browser_name(request.headers.get("user-agent", "")), address=address or None
     )
     if session is None:
-        # Only failures are slowed down: whoever has a token gets in, whoever else guesses from there.
+        # Only failures are slowed down: a valid token always works, whoever else guesses from the same
+        # address.
         if (wait := services.attempts.wait_seconds(address, now)) > 0:
             raise Problem(
                 "rate_limited",
@@ -67,13 +90,13 @@ async def sign_in(request: JsonRequest, data: JSONBody[SignInWith], services: Wi
 
 @get("/session")
 async def who_am_i(caller: By) -> Me:
-    """Whose credential this is, and what it may do."""
+    """The credential's user, and what it may do."""
     return Me(user=caller.user, scopes=tuple(sorted(caller.scopes)))
 
 
 @delete("/session", status_code=204)
 async def sign_out(request: JsonRequest, services: With, caller: By) -> Response[None]:
-    """End the session. An API token stays: revoke it instead."""
+    """End the session. An API token stays valid: revoke it instead."""
     if caller.kind == "session":
         await services.sign_in.sign_out(caller.credential_id)
     return Response(None, status_code=204, cookies=[_cookie(request, "", 0)])
@@ -86,10 +109,21 @@ def _cookie(request: JsonRequest, value: str, seconds: int) -> Cookie:
         max_age=seconds,
         httponly=True,
         samesite="strict",
-        # Only over TLS where the browser came by it: a proxy ends it, so the origin tells. There is none on
+        # `Secure` only if the browser uses TLS: a proxy terminates it, so the origin tells. There is none on
         # loopback.
         secure=request.headers.get("origin", "").startswith("https://"),
     )
 
 
 router = Router("/", route_handlers=[sign_in, who_am_i, sign_out], tags=["session"])
+
+
+def browser_name(user_agent: str) -> str:
+    """What a person would call the program that signed in, from its User-Agent header: "Firefox on Linux".
+    For other programs than browsers, the first name in the header. It is only shown in a list; nothing is
+    decided by it."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), None)
+    if browser is None:
+        return user_agent.partition("/")[0].partition(" ")[0][:_LONGEST] or "Unknown program"
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), None)
+    return browser if system is None else f"{browser} on {system}"

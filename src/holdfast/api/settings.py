@@ -1,4 +1,4 @@
-"""What a user chose for themselves, and what admins chose for everybody: values by key."""
+"""Settings of users for themselves, and of admins for everybody: values by key."""
 
 import re
 from typing import Any
@@ -22,7 +22,7 @@ MAX_KEYS = 200
 
 
 class SettingsShown(Record, frozen=True, kw_only=True):
-    """`user`: the caller's own. `server`: everybody's, changed by admins."""
+    """`user`: the caller's own. `server`: for everybody, changed by admins."""
 
     user: dict[str, Json]
     server: dict[str, Json]
@@ -33,14 +33,14 @@ class SettingsShown(Record, frozen=True, kw_only=True):
 
 
 class Reloaded(Record, frozen=True, kw_only=True):
-    """Keys whose change waits for a restart."""
+    """Keys whose change needs a restart."""
 
     needs_restart: tuple[str, ...]
 
 
 @get("/settings", guards=[needs("chats:read")])
 async def read_settings(services: With, caller: By) -> SettingsShown:
-    """The caller's own choices, and those that hold for everybody."""
+    """The caller's own settings, and those for everybody."""
     user, server = await services.store.read(
         preferences.preferences(caller.user.id), preferences.preferences(None)
     )
@@ -51,7 +51,7 @@ async def read_settings(services: With, caller: By) -> SettingsShown:
 async def change_settings(
     request: JsonRequest, data: JSONBody[dict[str, Any]], services: With, caller: By
 ) -> Response[SettingsShown]:
-    """Set the caller's own, all or none; null takes a choice back."""
+    """Set the caller's own settings, all or none; null removes one."""
     change = joined(
         preferences.choose(caller.user.id, _checked(data), most=MAX_KEYS),
         preferences.preferences(None),
@@ -64,7 +64,7 @@ async def change_settings(
 async def change_server_settings(
     request: JsonRequest, data: JSONBody[dict[str, Any]], services: With, caller: By
 ) -> Response[SettingsShown]:
-    """Set what holds for everybody."""
+    """Set settings for everybody."""
     choose = preferences.choose(None, _checked(data), most=MAX_KEYS)
     entry = _audit(services).entry(caller, "settings.change", keys=" ".join(data))
     change = joined(
@@ -77,7 +77,7 @@ async def change_server_settings(
 
 @post("/settings/reload", guards=[needs("admin")], status_code=200)
 async def reload_configuration(request: JsonRequest, services: With, caller: By) -> Response[Reloaded]:
-    """Read providers, models and the other changeable keys again, as SIGHUP does."""
+    """Reload providers, models and the other reloadable keys, as SIGHUP does."""
     reloaded = Reloaded(needs_restart=await services.reload())
     entry = audit.add(_audit(services).entry(caller, "settings.reload"))
     return await write(services, caller, request, entry, answer=lambda _: (200, reloaded))

@@ -11,9 +11,7 @@ from holdfast.api.workspaces import own_workspace
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.places.skills import Skill, list_skills
 
-WorkspaceWanted = Annotated[
-    str | None, QueryParameter(max_length=36, description="The workspace they are in.")
-]
+WorkspaceWanted = Annotated[str | None, QueryParameter(max_length=36, description="The workspace to list.")]
 
 
 @get("/skills", guards=[needs("chats:read")])

@@ -14,10 +14,10 @@ from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.core.ids import CallId, ChatId, is_uuid7
 from holdfast.core.spans import Span, SpanKind
 from holdfast.store import calls, chats
-from holdfast.store.traces import traced
+from holdfast.store.steps import traced
 from holdfast.telemetry.spans import spans, with_agents
 
-# Each has one span at least, and most have more.
+# Each has at least one span, and most have more.
 MOST_TURNS = 50
 _CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})", re.ASCII)
 _SPAN_ID = re.compile(
@@ -38,7 +38,7 @@ async def list_spans(
     kind: FromQuery[SpanKind | None] = None,
 ) -> Page[Span]:
     """Spans by turn and start, of all turns or of one. Long inputs and outputs are cut. With `kind` a page
-    may have fewer than `limit` and not be the last."""
+    may have fewer than `limit` items without being the last."""
     chat = await own_chat(services, caller, chat_id)
     first, skipped = (turn or 0, 0) if cursor is None else _place(cursor, turn)
     last = turn if turn is not None else first + min(limit, MOST_TURNS)
@@ -47,7 +47,7 @@ async def list_spans(
     wanted = [span for span in found if kind is None or span.kind == kind][skipped:]
     items = await _with_agents(services, wanted[:limit])
     if len(wanted) > limit:
-        # The place is counted from the beginning of a turn, whatever came to it meanwhile.
+        # The position is counted from the beginning of a turn, whatever was added meanwhile.
         upto = items[-1].turn
         of_turn = sum(span.turn == upto for span in items) + (skipped if upto == first else 0)
         return Page(items=items, next_cursor=f"{upto}.{of_turn}")
@@ -65,7 +65,7 @@ def _place(cursor: str, turn: int | None) -> tuple[int, int]:
 
 @get("/chats/{chat_id:str}/trace/{span_id:str}", guards=[needs("chats:read")])
 async def read_span(chat_id: InPath, span_id: InPath, services: With, caller: By) -> Span:
-    """One span with all of its input and output."""
+    """One span with its full input and output."""
     chat = await own_chat(services, caller, chat_id)
     match = _SPAN_ID.fullmatch(span_id)
     if match is None:
@@ -98,7 +98,7 @@ async def _agent_span(services: Services, chat_id: ChatId, agent_id: str, span_i
 
 
 async def _with_agents(services: Services, found: Sequence[Span]) -> tuple[Span, ...]:
-    """The same spans; those of sub-agents know how far these are."""
+    """The same spans, with the progress of sub-agents filled in."""
     started = tuple(ChatId(span.id.removeprefix("agent-")) for span in found if span.kind == "agent")
     return with_agents(found, await services.store.read(chats.chats(started)) if started else ())
 

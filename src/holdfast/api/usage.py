@@ -1,4 +1,4 @@
-"""What was used and what it cost: of one chat, and over all of a user's."""
+"""What was used and what it cost: for one chat, and for all chats of a user."""
 
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from holdfast.store.usage_totals import By as SumBy
 from holdfast.store.usage_totals import SpendingRow
 
 TURNS = 200
-# Of all turns in an answer. One turn has at most 1 200 of the limit, and a few beside.
+# For all turns in an answer. One turn has at most 1 200 of this limit, and a few extra.
 STEPS = 5000
 LINES = 1000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -38,15 +38,15 @@ class TurnUsage(Record, frozen=True, kw_only=True):
 
 
 class ChatUsage(Record, frozen=True, kw_only=True):
-    """`total` has sub-agents in it; `turns` are the chat's own, the newest 200, or fewer
-    where these have more than 5 000 steps."""
+    """`total` includes sub-agents; `turns` are the chat's own, the newest 200, or fewer if these have more
+    than 5 000 steps."""
 
     total: Usage
     turns: tuple[TurnUsage, ...]
 
 
 class UsageLine(Record, frozen=True, kw_only=True):
-    """`key` is a day, a model, the id of a chat or a category, as asked for."""
+    """`key` is a day, a model, the id of a chat or a category, as requested."""
 
     key: str
     steps: int
@@ -68,7 +68,7 @@ async def chat_usage(chat_id: InPath, services: With, caller: By) -> ChatUsage:
     first, last = turns[-1].number, turns[0].number
     found = await services.store.read(steps.newest_steps(chat.id, first, last, STEPS + 1))
     if len(found) > STEPS:
-        # Of the oldest turn that is among them some steps may be missing; one turn is always told of.
+        # The oldest of these turns may lack some steps; at least one turn is always included.
         turns = tuple(turn for turn in turns if turn.number > found[-1].turn) or turns[:1]
     by_turn = defaultdict[int, list[steps.Step]](list)
     for step in reversed(found):
@@ -100,7 +100,7 @@ async def all_usage(
     by: FromQuery[SumBy] = "day",
     days: Annotated[int, QueryParameter(ge=1, le=3650, description="How far back.")] = 30,
 ) -> UsageReport:
-    """Everything the caller's chats used, summed up by day, model, chat or category."""
+    """Everything the caller's chats used, by day, model, chat or category."""
     since = services.clock.now() - timedelta(days=days)
     lines = await services.store.read(
         usage_totals.spent(caller.user.id, by, since_micros=to_micros(since), limit=LINES)

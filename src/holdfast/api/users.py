@@ -1,4 +1,4 @@
-"""Users and tokens: admins make members, everybody makes their own tokens. A secret is shown once."""
+"""Users and tokens: admins create members, everybody creates their own tokens. A secret is shown once."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -33,7 +33,7 @@ class ChangeUser(Border, frozen=True, kw_only=True):
 
 
 class UserCreated(Record, frozen=True, kw_only=True):
-    """The token signs the new user in once, within ten minutes: put it after `/login#token=`."""
+    """The token signs the new user in once, within ten minutes: append it to `/login#token=`."""
 
     user: User
     sign_in_token: str
@@ -46,7 +46,7 @@ class CreateToken(Border, frozen=True, kw_only=True):
 
 
 class TokenShown(Token, frozen=True, kw_only=True):
-    """`current`: this request came with it."""
+    """`current`: this request used it."""
 
     current: bool
 
@@ -60,7 +60,7 @@ class TokenCreated(Record, frozen=True, kw_only=True):
 
 @get("/users", guards=[needs("admin")])
 async def list_users(services: With, caller: By, limit: Limit = 50, cursor: Cursor = None) -> Page[User]:
-    """Everybody, in the order they were made."""
+    """All users, in order of creation."""
     after = None if cursor is None else UserId(_id("cursor", cursor))
     found = await services.store.read(users.page(after=after, limit=limit + 1))
     return Page(items=found[:limit], next_cursor=found[limit - 1].id if len(found) > limit else None)
@@ -109,7 +109,7 @@ async def change_user(
 
 @post("/users/{user_id:str}/sign-in", guards=[needs("admin")], status_code=201)
 async def make_sign_in(request: JsonRequest, user_id: InPath, services: With, caller: By) -> UserCreated:
-    """Another one-time sign-in token for a user who cannot get in."""
+    """Another one-time sign-in token for a user who is locked out."""
     found = await services.store.read(users.user(UserId(user_id))) if is_uuid7(user_id) else None
     if found is None:
         raise not_found("user")
@@ -137,7 +137,7 @@ async def list_tokens(
 async def create_token(
     request: JsonRequest, data: JSONBody[CreateToken], services: With, caller: By
 ) -> TokenCreated:
-    """An API token for a program. It can do no more than the credential that makes it."""
+    """An API token for a program. It can do no more than the credential that creates it."""
     if data.expires_at is not None and data.expires_at.tzinfo is None:
         raise invalid("expires_at", "a time needs its zone, as in 2030-01-01T00:00:00Z")
     token, secret = await services.people.create_token(
@@ -152,7 +152,7 @@ async def create_token(
 
 @delete("/tokens/{token_id:str}", status_code=204)
 async def revoke_token(request: JsonRequest, token_id: InPath, services: With, caller: By) -> None:
-    """It is worth nothing from now on; feeds opened with it are cut within 5 seconds."""
+    """Revoke a token; feeds opened with it are cut within 5 seconds."""
     if not is_uuid7(token_id):
         raise not_found("token")
     once = await once_of(caller, request, nothing)
@@ -163,25 +163,25 @@ async def revoke_token(request: JsonRequest, token_id: InPath, services: With, c
 async def list_audit(
     services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[AuditEntry]:
-    """What admins did and what was denied, the newest first."""
+    """What admins did and what was denied, newest first."""
     before = None if cursor is None else AuditId(_id("cursor", cursor))
     found = await services.store.read(audit.page(before=before, limit=limit + 1))
     return Page(items=found[:limit], next_cursor=found[limit - 1].id if len(found) > limit else None)
 
 
 def _shown_once(_: Any) -> tuple[int, object]:
-    """What is kept under the key of a request whose answer has a secret: not the secret."""
+    """What is stored under the key of a request whose answer contains a secret: not the secret."""
     problem = Problem(
         "shown_once",
-        "This was done already under this key, and the secret in its answer is not kept. If it did not reach "
-        "you, make another one under another key.",
+        "This was already done under this key, and the secret in its answer is not kept. If it "
+        "did not reach you, create another one under another key.",
     )
     return problem.status, problem.body
 
 
 def _id(field: str, value: str) -> str:
     if not is_uuid7(value):
-        raise invalid(field, "not one that this list gave out")
+        raise invalid(field, "not a cursor of this list")
     return value
 
 

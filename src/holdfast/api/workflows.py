@@ -1,4 +1,4 @@
-"""Workflows that can be run: those of a workspace, of the server's home directory, of the catalogue."""
+"""Workflows that can be run: those of a workspace, of the server's home directory, and of the catalogue."""
 
 from pathlib import PurePath
 from typing import Annotated, Literal
@@ -18,12 +18,12 @@ from holdfast.scripts.discovery import Workflow
 from holdfast.scripts.meta import PlannedPhase
 
 WorkspaceWanted = Annotated[
-    str | None, QueryParameter(max_length=36, description="With the workflows of this workspace.")
+    str | None, QueryParameter(max_length=36, description="Include the workflows of this workspace.")
 ]
 
 
 class WorkflowListed(Record, frozen=True, kw_only=True):
-    """One file. `error` (and its `line`) says why it cannot be run; then `name` is the file's."""
+    """One file. `error` (and its `line`) says why it cannot be run; `name` is then the file's."""
 
     name: str
     description: str | None
@@ -37,7 +37,7 @@ class WorkflowListed(Record, frozen=True, kw_only=True):
     source: Literal["project", "home", "catalogue"]
     # Below the workspace, below the home directory (`~`), or the name of a file in the catalogue.
     path: str
-    # It stands before a workflow of the catalogue that has the same name.
+    # It overrides a workflow of the catalogue with the same name.
     hides_builtin: bool
     # The path of a nearer one of the same name, which is run instead.
     hidden_by: str | None
@@ -47,7 +47,7 @@ class WorkflowListed(Record, frozen=True, kw_only=True):
 
 
 class WorkflowShown(WorkflowListed, frozen=True, kw_only=True):
-    # Its text; null: it cannot be read.
+    # Its text; null if it cannot be read.
     script: str | None
 
 
@@ -59,7 +59,7 @@ async def list_workflows(
     limit: Limit = MOST_LISTED,
     cursor: Cursor = None,
 ) -> Page[WorkflowListed]:
-    """All of them, by name; files that cannot be run with what is wrong with them."""
+    """All workflows, by name; files that cannot be run with the reason."""
     found = await _listed(services, caller, workspace_id)
     paths = _paths(found)
     shown = [_shown(workflow, paths) for workflow in found]
@@ -70,7 +70,7 @@ async def list_workflows(
 async def read_workflow(
     name: InPath, services: With, caller: By, workspace_id: WorkspaceWanted = None
 ) -> WorkflowShown:
-    """The one that is run when somebody says this name, with its script."""
+    """The workflow that this name refers to, with its script."""
     listed = await _listed(services, caller, workspace_id)
     named = [workflow for workflow in listed if workflow.name == name]
     found = min(named, key=_rank, default=None)
@@ -86,7 +86,7 @@ async def _listed(services: Services, caller: Caller, workspace_id: str | None) 
 
 
 def _rank(workflow: Workflow) -> int:
-    """What is run first; then what cannot be."""
+    """Workflows that can be run first, then the others."""
     return 0 if workflow.script is not None and workflow.hidden_by is None else 1 + (workflow.error is None)
 
 
@@ -116,7 +116,7 @@ def _paths(workflows: tuple[Workflow, ...]) -> dict[str, str]:
 
 
 def _path(workflow: Workflow) -> str:
-    """Without where things are on the server."""
+    """Without paths of the server."""
     *_, first, second, name = ("", "", *PurePath(workflow.path).parts)
     match workflow.origin:
         case "project":

@@ -1,4 +1,4 @@
-"""Named agents that a workspace brings along as files, and whether the caller trusts what they say."""
+"""Named agents that a workspace provides as files, and whether the caller trusts their content."""
 
 from typing import Annotated
 
@@ -22,12 +22,12 @@ from holdfast.workspaces.places.agent_files import AgentFile
 
 class TrustAgent(Border, frozen=True, kw_only=True):
     path: Annotated[str, Meta(min_length=1, max_length=500)]
-    # Of the content that was read: what was written meanwhile is not trusted.
+    # The digest of the content that was read: a later change is not trusted.
     digest: Annotated[str, Meta(min_length=64, max_length=64)]
 
 
 class WorkspaceAgent(Record, frozen=True, kw_only=True):
-    """A file of the workspace. It counts as an agent once the caller trusts its content."""
+    """A file of the workspace. It becomes an agent once the caller trusts its content."""
 
     path: str
     digest: str
@@ -37,7 +37,7 @@ class WorkspaceAgent(Record, frozen=True, kw_only=True):
     model: str | None
     tools: tuple[str, ...] | None
     trusted: bool
-    # Of the agent that it is, once it was trusted; its content may have changed since.
+    # The id of its agent, once it was trusted; its content may have changed since.
     agent_id: NamedAgentId | None
     error: str | None
     hidden_by: str | None
@@ -57,7 +57,7 @@ async def list_workspace_agents(workspace_id: InPath, services: With, caller: By
 async def trust_workspace_agent(
     request: JsonRequest, workspace_id: InPath, data: JSONBody[TrustAgent], services: With, caller: By
 ) -> Response[WorkspaceAgent]:
-    """What the file says counts from now on, until it is changed; `DELETE /agents/{id}` takes it back."""
+    """Trust the file in its current form, until it is changed; `DELETE /agents/{id}` revokes that."""
     found = await own_workspace(services, caller, workspace_id)
     files = await services.agent_names.files(found.id, caller.user.id)
     file = next((one for one in files if one.path == data.path), None)

@@ -37,13 +37,13 @@ class WorkspaceShown(Record, frozen=True, kw_only=True):
 
 
 class WorkspaceDetails(WorkspaceShown, frozen=True, kw_only=True):
-    # The branch that is checked out; null: none, or no git repository.
+    # The branch that is checked out; null if there is none, or no git repository.
     branch: str | None
 
 
 class DirectoryShown(Record, frozen=True, kw_only=True):
-    """A directory of the server's machine. `workspace` is the caller's own there; `allowed` says whether
-    one can be made, `reason` why not."""
+    """A directory on the server's machine. `workspace` is the caller's own there; `allowed` says whether one
+    can be created, `reason` why not."""
 
     path: str
     workspace: WorkspaceShown | None
@@ -56,11 +56,11 @@ class WorkspaceFile(Record, frozen=True, kw_only=True):
 
 
 class WorkspaceDiff(Record, frozen=True, kw_only=True):
-    """What differs from the last commit, as a unified diff; cut where it is very long."""
+    """What differs from the last commit, as a unified diff; cut if it is very long."""
 
     diff: str
     truncated: bool
-    # Whether the directory is the top of a git repository: without one nothing is known of changes.
+    # Whether the directory is the top of a git repository: otherwise changes are unknown.
     git: bool
 
 
@@ -76,9 +76,9 @@ class CodeMapShown(Record, frozen=True, kw_only=True):
 async def list_workspaces(
     services: With, caller: By, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[WorkspaceShown]:
-    """The caller's own."""
+    """The caller's workspaces."""
     if cursor is not None and not is_uuid7(cursor):
-        raise invalid("cursor", "not one that this list gave out")
+        raise invalid("cursor", "not a cursor of this list")
     after = None if cursor is None else WorkspaceId(cursor)
     found = await services.store.read(workspaces.page(caller.user.id, after=after, limit=limit + 1))
     return Page(
@@ -91,7 +91,7 @@ async def list_workspaces(
 async def create_workspace(
     request: JsonRequest, data: JSONBody[CreateWorkspace], services: With, caller: By
 ) -> Response[WorkspaceShown]:
-    """A directory that is there already, below one of `workspaces.roots`."""
+    """Create a workspace from an existing directory below one of `workspaces.roots`."""
     try:
         path = await blocking(lambda: services.workspaces.roots.allow(data.path))
     except InvalidInput as error:
@@ -133,7 +133,7 @@ async def read_workspace(workspace_id: InPath, services: With, caller: By) -> Wo
 
 @delete("/workspaces/{workspace_id:str}", guards=[needs("chats:write")], status_code=204)
 async def delete_workspace(request: JsonRequest, workspace_id: InPath, services: With, caller: By) -> None:
-    """Forget it; its files stay where they are."""
+    """Remove a workspace; its files stay where they are."""
     found = await own_workspace(services, caller, workspace_id)
     await remove(services, caller, request, workspaces.delete(found.id, caller.user.id))
 
@@ -146,7 +146,7 @@ async def look_up_files(
     q: Annotated[str, QueryParameter(max_length=500, description="Part of a path.")] = "",
     limit: Limit = 50,
 ) -> Page[WorkspaceFile]:
-    """Files whose path has the letters, nearest first."""
+    """Files whose path contains the letters, best match first."""
     found = await own_workspace(services, caller, workspace_id)
     root = services.workspaces.root(found)
     paths = await find_files(services.walled, root, q, limit)
@@ -155,7 +155,7 @@ async def look_up_files(
 
 @get("/workspaces/{workspace_id:str}/diff", guards=[needs("chats:read")])
 async def workspace_diff(workspace_id: InPath, services: With, caller: By) -> WorkspaceDiff:
-    """What was changed since the last commit, new files included."""
+    """What has changed since the last commit, including new files."""
     found = await own_workspace(services, caller, workspace_id)
     try:
         repository = await blocking(lambda: repository_of(found, services.workspaces.roots))

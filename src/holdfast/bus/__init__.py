@@ -1,2 +1,2 @@
-"""Hints and live parts, within a process and between replicas. Losing anything here delays, never
-corrupts."""
+"""Hints and live parts, within a process and between replicas. Losing anything here causes a delay, never
+corruption."""

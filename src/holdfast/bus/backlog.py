@@ -1,5 +1,5 @@
-"""Events that wait to be taken, in order. A hint stands for all earlier ones of its chat, at the place of the
-first, so what waits is bounded by the number of chats and by the weight of live parts."""
+"""Events that wait to be taken, in order. A hint replaces all earlier ones of its chat, in the place of the
+first, so the backlog is bounded by the number of chats and by the weight of live parts."""
 
 from collections import deque
 
@@ -8,7 +8,7 @@ from holdfast.core.ids import ChatId
 from holdfast.core.parts import LivePart, Reasoning, Text, ToolCallDelta
 from holdfast.core.shapes import encode
 
-# What an event takes beside the text in it, roughly.
+# Roughly what an event takes besides its text.
 BASE_WEIGHT = 200
 
 
@@ -40,7 +40,7 @@ class Backlog:
         return self._hints.pop(entry) if isinstance(entry, str) else entry
 
     def take_if_follows(self, parts: LiveParts, count: int) -> LiveParts | None:
-        """The next event if it goes on where these parts, `count` of them by now, end."""
+        """The next event if it continues these parts, of which there are `count` so far."""
         entry, weight = self._order[0] if self._order else (None, 0)
         if (
             not isinstance(entry, LiveParts)
@@ -55,7 +55,7 @@ class Backlog:
         return entry
 
     def clear(self) -> int:
-        """Lets everything go; says how many events that were."""
+        """Drops everything; returns how many events that were."""
         count = len(self._order)
         self._order.clear()
         self._hints.clear()
@@ -64,7 +64,7 @@ class Backlog:
 
 
 def merge(waiting: Hint, later: Hint) -> Hint:
-    """One hint that says what both say, in whatever order they came; a waiting delivery stays waiting."""
+    """One hint with the content of both, in whatever order they came; a waiting delivery stays waiting."""
     if later.status is None or (waiting.status is not None and later.version >= waiting.version):
         newest, other = later, waiting
     else:

@@ -1,5 +1,5 @@
-"""What every bus offers. Events are hints: each may be lost, doubled, reordered or late, and the database is
-read to know what is true."""
+"""What every bus offers. Events are hints: each may be lost, duplicated, reordered or late, and the database
+is read to know what is true."""
 
 from types import TracebackType
 from typing import Protocol, Self
@@ -12,7 +12,7 @@ from holdfast.core.ids import ChatId, RunId, UserId
 
 
 class Counters(msgspec.Struct):
-    """What a bus did since it was made; for metrics, so they only rise."""
+    """What a bus has done since it was made; for metrics, so the numbers only rise."""
 
     published: int = 0
     overflows: int = 0
@@ -27,7 +27,7 @@ class Counters(msgspec.Struct):
     events_received: int = 0
     garbled: int = 0
     connects: int = 0
-    # Broken connections and vain attempts to make one.
+    # Broken connections and failed attempts to make one.
     failures: int = 0
 
 
@@ -37,7 +37,7 @@ class Bus(Protocol):
 
     def publish(self, event: BusEvent) -> None:
         """Gives the event to the listeners of this process at once and to other processes soon. Never waits
-        and never raises. From another thread than the loop's it is handed to the loop first."""
+        and never raises. Called from another thread, it is passed to the loop first."""
         ...
 
     def listen(
@@ -48,17 +48,17 @@ class Bus(Protocol):
         run_id: RunId | None = None,
         live: bool = True,
     ) -> Listener:
-        """Listens from this call on: to all of one chat, to the hints of one owner's chats and runs, to those
-        of one run, or (none named) to every chat and run. Without `live` no parts come, for who only wants to
-        know what moved. Only on the loop."""
+        """Listens from this call on: to everything of one chat, to the hints of one owner's chats and runs,
+        to those of one run, or (none named) to every chat and run. Without `live` no parts are delivered,
+        only hints. Only on the loop."""
         ...
 
     def listen_for_settings(self) -> Listener:
-        """Listens to what all processes should read again beside chats. Only on the loop."""
+        """Listens for changes other than chats that all processes should re-read. Only on the loop."""
         ...
 
     async def close(self) -> None:
-        """Sends what waits (a second at most), ends every listener, leaves no task."""
+        """Sends what is waiting (for a second at most), ends every listener, leaves no task."""
         ...
 
     async def __aenter__(self) -> Self: ...

@@ -1,5 +1,6 @@
-"""Who listens, and the way of an event to them within the process. Delivery costs what the listeners of that
-chat and owner cost, and a listener that does not read holds a bounded backlog and then one "read again"."""
+"""Listeners, and how an event reaches them within the process. The cost of a delivery depends on the
+listeners of that chat and owner. A listener that does not read holds a bounded backlog, and then a single
+"read again"."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,12 +13,12 @@ from holdfast.core.ids import ChatId, RunId, UserId
 
 K = TypeVar("K", ChatId, UserId, RunId)
 
-# About the bytes of text a listener may leave unread.
+# Roughly how many bytes of text a listener may leave unread.
 LISTENER_LIMIT = 2 * 1024 * 1024
 
 
 class Listener:
-    """One reader's events. Leave it (`async with`, or `close`) to be told nothing more."""
+    """One reader's events. Leave it (`async with`, or `close`) to receive nothing more."""
 
     def __init__(
         self, leave: Callable[["Listener"], None], *, live: bool, limit: int = LISTENER_LIMIT
@@ -31,7 +32,7 @@ class Listener:
         self.overflows = 0
 
     async def get(self) -> BusEvent | None:
-        """The next event; None when the listener was closed or the bus was, and nothing waits any more."""
+        """The next event; None when the listener or the bus was closed, and nothing is left."""
         while not self._backlog:
             if self._closed:
                 return None
@@ -40,7 +41,7 @@ class Listener:
         return self._backlog.take()
 
     def get_nowait(self) -> BusEvent | None:
-        """The next event if one waits already."""
+        """The next event if one is already waiting."""
         return self._backlog.take() if self._backlog else None
 
     def __aiter__(self) -> Self:
@@ -53,7 +54,7 @@ class Listener:
         return event
 
     def put(self, event: BusEvent, weight: int) -> bool:
-        """For the bus. False when this was too much: the reader is told to read everything again instead."""
+        """For the bus. False if this was too much: the reader is told to read everything again instead."""
         fits = self._backlog.weight + weight <= self._limit
         if not fits:
             event, weight = Reread(reason="overflow"), BASE_WEIGHT
@@ -82,7 +83,7 @@ class Listeners:
     """All listeners of a process, found by what they listen to. Only on the loop."""
 
     def __init__(self) -> None:
-        # Sets that keep order, so that delivery is the same every time.
+        # Sets that keep order, so that delivery is deterministic.
         self._by_chat: dict[ChatId, dict[Listener, None]] = {}
         self._by_owner: dict[UserId, dict[Listener, None]] = {}
         self._by_run: dict[RunId, dict[Listener, None]] = {}
@@ -120,7 +121,7 @@ class Listeners:
         return listener
 
     def deliver(self, event: BusEvent) -> int:
-        """Gives the event to everybody it is for; says for how many it was too much."""
+        """Gives the event to everybody it is for; returns for how many it was too much."""
         if isinstance(event, Reread):
             for listener in self._all():
                 listener.put(event, BASE_WEIGHT)
@@ -138,13 +139,13 @@ class Listeners:
             readers = [listener for listener in readers if listener.live]
         elif isinstance(event, Hint):
             readers += self._by_owner.get(event.owner_id, ())
-        if not readers:  # as most of what is live
+        if not readers:  # like most live events
             return 0
         weight = weigh(event)
         return sum(not listener.put(event, weight) for listener in readers)
 
     def close(self) -> None:
-        """Nobody is told anything any more, who listens later included."""
+        """Nobody receives anything any more, including later listeners."""
         self._closed = True
         for listener in self._all():
             listener.close()

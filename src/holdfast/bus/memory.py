@@ -1,4 +1,4 @@
-"""The bus of a single process: listeners are told at once, there is nobody else."""
+"""The bus of a single process: listeners are told at once, and there is nobody else."""
 
 import asyncio
 import threading

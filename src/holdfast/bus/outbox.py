@@ -1,6 +1,6 @@
 """What waits to leave the process, and how it is packed: payloads of a bounded size, parts of one episode
-joined, a part that fits nowhere replaced by "ask for it". Bounded: too many parts are dropped, too
-many hints become one "read again"."""
+joined, a part that is too large replaced by "ask for it". Bounded: too many parts are dropped, too many hints
+become one "read again"."""
 
 from collections import deque
 
@@ -23,8 +23,7 @@ _raws = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Outbox:
-    """Two lanes: what says where to look goes before live parts, so that a worker is woken whatever
-    streams."""
+    """Two lanes: hints go before live parts, so that a worker is woken whatever is streaming."""
 
     def __init__(
         self,
@@ -39,7 +38,7 @@ class Outbox:
         self._counters = counters
         self._words = Backlog()
         self._parts = Backlog()
-        # Parts that are encoded already and did not fit into the payload before.
+        # Parts that are already encoded and did not fit into the previous payload.
         self._rest: deque[bytes] = deque()
 
     def __bool__(self) -> bool:
@@ -66,7 +65,7 @@ class Outbox:
             lane.put(Reread(reason="overflow"), BASE_WEIGHT)
 
     def pack(self) -> str | None:
-        """The next payload with as much of what waits as fits; None when nothing waits."""
+        """The next payload with as much as fits; None when nothing waits."""
         pieces: list[bytes] = []
         room = self._room
         while self:
@@ -90,7 +89,7 @@ class Outbox:
         event = self._parts.take()
         if not isinstance(event, LiveParts):
             return [encode(event)]
-        # Deltas are published one by one; those that wait together travel as one event.
+        # Deltas are published one by one; those that wait together are sent as one event.
         parts = list(event.parts)
         while len(parts) < MOST_JOINED and (following := self._parts.take_if_follows(event, len(parts))):
             parts.extend(following.parts)
@@ -106,7 +105,7 @@ class Outbox:
         def seal(upto: int) -> None:
             nonlocal batch, used
             if batch:
-                # The parts are the last field: they go between the brackets of an event that has none.
+                # The parts are the last field: they go between the brackets of an event without any.
                 pieces.append(_opening(event, upto - len(batch)) + b",".join(batch) + b"]}")
             batch, used = [], 0
 
@@ -129,8 +128,8 @@ class Outbox:
 
 
 def unpack(payload: str, counters: Counters) -> tuple[BusEvent, ...]:
-    """The events of a payload. What cannot be understood (a newer version's, somebody else's) is counted and
-    left."""
+    """The events of a payload. What cannot be decoded (a newer version's, somebody else's) is counted and
+    skipped."""
     body = payload.partition(":")[2]
     try:
         return decoder.decode(body)

@@ -1,7 +1,8 @@
-"""The bus of several processes through PostgreSQL: LISTEN and NOTIFY on a connection of its own, at most 100
+"""The bus of several processes through PostgreSQL: LISTEN and NOTIFY on a separate connection, at most 100
 notifications a second.
 
-Needs a session: it works through pgbouncer in session mode, not in transaction or statement mode."""
+Needs a session: pgbouncer works in session mode, but not in transaction or statement mode.
+"""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -65,7 +66,7 @@ class PostgresLine:
             url,
             timeout=CONNECT_SECONDS,
             command_timeout=answer_seconds,
-            # A hint that is lost in a crash of the database is no loss: everybody reconnects and reads again.
+            # A hint lost in a database crash does not matter: everybody reconnects and reads again.
             server_settings={"application_name": "holdfast bus", "synchronous_commit": "off"},
         )
 

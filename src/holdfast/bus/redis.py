@@ -1,5 +1,5 @@
-"""The bus of several processes through Redis (or what speaks its protocol), where PostgreSQL's notifications
-are not enough: larger payloads, more often, and the database has nothing to do with it. An extra: nothing of
+"""The bus of several processes through Redis (or anything that speaks its protocol), for when PostgreSQL's
+notifications are not enough: larger payloads, more often, without load on the database. An extra: nothing of
 Redis is imported unless `bus.url` names one."""
 
 import asyncio
@@ -63,15 +63,16 @@ class RedisBus(RemoteBus):
 
 
 class RedisLine:
-    """Two connections, one that listens and one that sends. A sign of life goes the whole way, out on one and
+    """Two connections, one that listens and one that sends. A heartbeat goes the whole way, out on one and
     back on the other, over a channel that only this line listens to."""
 
     def __init__(self, url: str, answer_seconds: float, receive: Receive, ended: Callable[[], None]) -> None:
-        # It must not connect again by itself: what was missed meanwhile would never be known.
+        # It must not reconnect by itself: what was missed meanwhile would never be known.
         client: Any = Redis.from_url(url, socket_timeout=None, retry=Retry(NoBackoff(), 0))  # pyright: ignore[reportUnknownMemberType]
         self._client = client
         self._listening: Any = client.pubsub(ignore_subscribe_messages=True)
-        # A server's databases share their channels; installations in different ones are strangers.
+        # A server's databases share their channels, but installations in different databases must not hear
+        # each other.
         number = client.connection_pool.connection_kwargs.get("db", 0)
         self._channel = f"{CHANNEL}.{number}"
         self._own = f"{CHANNEL}.line.{secrets.token_hex(6)}"
@@ -84,7 +85,7 @@ class RedisLine:
     async def open(self) -> None:
         await self._listening.subscribe(self._channel, self._own)
         self._reading = asyncio.create_task(self._read())
-        # Until the subscription is known to stand, something could slip through.
+        # Until the subscription is confirmed, something could be missed.
         await self.ask()
 
     async def _read(self) -> None:

@@ -1,6 +1,6 @@
 """What buses of several processes share: one task that keeps a line to the others, sends what waits at a
-bounded rate, at once when it was quiet, and asks for a sign of life. After a reconnect every listener is told
-to read again: anything may have been missed."""
+bounded rate (at once if it was quiet), and sends heartbeats. After a reconnect every listener is told to read
+again, because anything may have been missed."""
 
 import asyncio
 import random
@@ -15,26 +15,26 @@ from holdfast.bus.memory import MemoryBus
 from holdfast.bus.outbox import Outbox, unpack
 from holdfast.core.events import BusEvent, Configured, Reread
 
-# A line whose other end is gone is noticed by silence: heartbeat + answer + connect stay under 20 s.
+# A dead line is noticed by its silence: heartbeat + answer + connect stay under 20 s.
 HEARTBEAT_SECONDS = 5.0
 ANSWER_SECONDS = 4.0
 CONNECT_SECONDS = 4.0
 BACKOFF_SECONDS = 0.1
 LONGEST_BACKOFF_SECONDS = 3.0
 CLOSE_SECONDS = 1.0
-# As long as a lease: who lives longer is known by its row.
+# As long as a lease: a process that lives longer is known by its row.
 HEARD_SECONDS = 15.0
 
 log = structlog.get_logger(__name__)
 
 
 class RemoteLine(Protocol):
-    """A way to all other processes that is open now."""
+    """An open line to all other processes."""
 
     async def send(self, payload: str) -> None: ...
 
     async def ask(self) -> None:
-        """For a sign of life. Returns when there is one."""
+        """Sends a heartbeat. Returns when it was answered."""
         ...
 
     def is_closed(self) -> bool: ...
@@ -42,22 +42,22 @@ class RemoteLine(Protocol):
     async def close(self) -> None: ...
 
     async def terminate(self) -> None:
-        """At once, whatever waits. Does no harm to one that is closed, and raises nothing."""
+        """At once, whatever is waiting. Harmless on a closed line; raises nothing."""
         ...
 
 
-# Takes what came from anywhere, ourselves included.
+# Receives payloads from any process, including this one.
 Receive = Callable[[str], None]
-# Opens a line; calls the second when it has ended by itself.
+# Opens a line; calls the second argument when it has ended by itself.
 Connect = Callable[[Receive, Callable[[], None]], Awaitable[RemoteLine]]
 
 
 class RemoteBus(MemoryBus):
     """Use as `async with`, or `start` and `close`. While there is no line it delivers within the process and
-    tries again. `peers` says whether another replica is known to live; while none is, nothing is sent but
-    one greeting at the start. One that was heard counts as known for a while, so a new one need not wait
-    until its row is noticed; one without a row (`announces`) greets with every heartbeat, or nobody would
-    send to it."""
+    keeps trying. `peers` says whether another replica is known to be alive; while none is, nothing is sent
+    but one greeting at the start. A replica that was heard counts as known for a while, so a new one need not
+    wait until its row is noticed; one without a row (`announces`) sends a greeting with every heartbeat, or
+    nobody would send to it."""
 
     def __init__(
         self,
@@ -81,11 +81,11 @@ class RemoteBus(MemoryBus):
         self._announces = announces
         self._own = f"{origin}:"
         self._outbox = Outbox(origin, self.counters, payload_bytes=payload_bytes)
-        # A payload without events: somebody is here.
+        # A payload without events: a greeting.
         self._greeting = f"{origin}:[]"
         self._greets = False
         self._heard_until = 0.0
-        # Packed, and perhaps not sent: the line broke.
+        # Packed, but perhaps not sent: the line broke.
         self._unsent: str | None = None
         self._awake = asyncio.Event()
         self._tried = asyncio.Event()
@@ -98,7 +98,7 @@ class RemoteBus(MemoryBus):
         return self._connected
 
     async def start(self) -> None:
-        """Returns when the first attempt to connect is over, however it ended."""
+        """Returns when the first attempt to connect is over, whatever its result."""
         self._task = asyncio.create_task(self._run(), name="bus")
         await self._tried.wait()
 
@@ -122,7 +122,7 @@ class RemoteBus(MemoryBus):
     @override
     def _publish(self, event: BusEvent) -> None:
         super()._publish(event)
-        # What is rare goes out in any case: a replica may have come a moment ago.
+        # Rare events are sent in any case: a replica may have started a moment ago.
         rare = isinstance(event, Configured)
         if rare or self._peers() or self._loop.time() < self._heard_until:
             self._outbox.put(event)
@@ -133,7 +133,7 @@ class RemoteBus(MemoryBus):
             return
         self.counters.notifications_received += 1
         if self._loop.time() >= self._heard_until:
-            # Who has just come must hear of us too.
+            # A new replica must hear of us too.
             self._greets = True
             self._awake.set()
         self._heard_until = self._loop.time() + HEARD_SECONDS
@@ -154,7 +154,7 @@ class RemoteBus(MemoryBus):
                 await self._serve(line)
                 await line.close()
             except self._broken as error:
-                # Only its kind: the text of a connection error may quote the address.
+                # Only the type: the text of a connection error may quote the address.
                 log.warning("bus.disconnected", error=type(error).__name__, retry_seconds=backoff)
                 self.counters.failures += 1
             finally:
@@ -170,7 +170,7 @@ class RemoteBus(MemoryBus):
         self._connected = True
         self._greets = True
         self.counters.connects += 1
-        # Only now, when nothing can slip through any more: who reads from here on misses nothing.
+        # Only now, when nothing can be missed any more: a read from here on is complete.
         self._listeners.deliver(Reread(reason="connected"))
         self._tried.set()
 
@@ -179,8 +179,7 @@ class RemoteBus(MemoryBus):
         self._awake.set()
 
     async def _serve(self, line: RemoteLine) -> None:
-        """Sends what waits and asks for a sign of life when nothing does; until closing, with nothing
-        left."""
+        """Sends what is waiting, and heartbeats when nothing is; until closed with nothing left."""
         while True:
             self._awake.clear()
             if self._greets:
@@ -208,5 +207,5 @@ class RemoteBus(MemoryBus):
 
 
 def new_origin() -> str:
-    """What tells the payloads of one process from those of others."""
+    """Identifies the payloads of one process."""
     return secrets.token_hex(6)

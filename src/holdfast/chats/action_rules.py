@@ -1,5 +1,5 @@
-"""Rules for calls that wait for somebody: answers, verdicts, deadlines. Each call is answered once; when
-nobody is waited for any more the chat runs on."""
+"""Rules for calls that wait for somebody: answers, verdicts, deadlines. Each call is answered once; when no
+call waits any more, the chat continues."""
 
 from typing import cast
 
@@ -68,7 +68,7 @@ def decide(draft: Draft, command: Decide) -> Refusal | None:
         case _:
             return Refusal(
                 code="invalid_input",
-                text=f"A call that waits for {call.waits_for} cannot be told {command.verdict}.",
+                text=f"A call that waits for {call.waits_for} cannot be answered with {command.verdict}.",
                 field="decision",
             )
     _go_on(draft)
@@ -92,8 +92,8 @@ def _waiting(draft: Draft, call_id: CallId) -> Call | Refusal:
 
 
 def _said(draft: Draft, call: Call, command: Decide) -> Approval:
-    """A tool is allowed or denied for the whole chat by who is asked for that: a word on an outcome that
-    nobody knows is about this call alone, and what was said for the chat before still counts."""
+    """Allowing or denying a tool for the whole chat is only possible when approval was asked for. A verdict
+    on an uncertain call is about that call alone; earlier decisions for the chat still apply."""
     before = call.approval.scope if call.approval is not None else "once"
     scope = command.scope if call.waits_for == "approval" else before
     return Approval(

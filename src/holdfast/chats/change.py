@@ -1,4 +1,4 @@
-"""What a decision comes to: a change for the store to apply in one transaction, or a refusal."""
+"""The result of a decision: a change for the store to apply in one transaction, or a refusal."""
 
 from datetime import datetime
 from typing import Literal
@@ -25,8 +25,8 @@ RefusalCode = Literal[
 
 
 class Refusal(Record, frozen=True, kw_only=True):
-    """Why nothing was done. `stale` is for workers alone: the fence no longer matches and the task ends
-    silently. `field` names what of the input makes no sense."""
+    """Why nothing was done. `stale` is only for workers: the fence no longer matches and the task ends
+    silently. `field` names the invalid part of the input."""
 
     code: RefusalCode
     text: str
@@ -51,15 +51,15 @@ class FullOutput(Record, frozen=True, kw_only=True):
 class Change(Record, frozen=True, kw_only=True):
     """Rows to write, all guarded by `before` (the version the decision was made on; 0: the chat must not
     exist). `after` is the view as it will be, None when the chat is deleted. An empty change
-    (`after.chat.version == before`) writes nothing: the command was right and there was nothing to do."""
+    (`after.chat.version == before`) writes nothing: the command was valid and there was nothing to do."""
 
     chat_id: ChatId
     owner_id: UserId
     before: int
     after: View | None
-    # The settings of a chat that is created by this change.
+    # The settings, if this change creates the chat.
     created: Settings | None = None
-    # Messages from this id on that are not yet removed become removed, before any are inserted.
+    # Messages from this id on that are not removed yet become removed, before any are inserted.
     removed_from: MessageId | None = None
     messages: tuple[Message, ...] = ()
     queue_put: tuple[Queued, ...] = ()
@@ -73,11 +73,11 @@ class Change(Record, frozen=True, kw_only=True):
     turns_ended: tuple[TurnEnd, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     deliveries_taken: tuple[DeliveryKey, ...] = ()
-    # This chat and everything below it, when it is deleted.
+    # This chat and everything below it, if it is deleted.
     deleted: tuple[ChatId, ...] = ()
-    # Changes of other chats of the family that belong to the same transaction.
+    # Changes of other chats in the family that belong to the same transaction.
     others: tuple["Change", ...] = ()
-    # What the caller is told: the message that entered, or the item that waits.
+    # What the caller is told: the message that entered history, or the item that waits.
     answer: Message | Queued | None = None
 
     @property

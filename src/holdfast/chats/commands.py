@@ -1,5 +1,5 @@
-"""Everything that can be asked of a chat, as data. Several commands given together are decided in order and
-committed as one: a worker says "the call is finished, start the next" in a single transaction."""
+"""Everything that can be asked of a chat, as data. Commands given together are decided in order and committed
+as one: a worker says "the call is finished, start the next" in a single transaction."""
 
 from datetime import datetime
 from typing import ClassVar, Literal
@@ -18,7 +18,7 @@ from holdfast.core.usage import Usage
 
 
 class Fence(Record, frozen=True, kw_only=True):
-    """What must still be so for a worker's commit to count; None: not asked."""
+    """What must still be true for a worker's commit to be accepted; None: not checked."""
 
     lease_number: int
     history_version: int | None = None
@@ -27,8 +27,8 @@ class Fence(Record, frozen=True, kw_only=True):
 
 
 class CallFence(Record, frozen=True, kw_only=True):
-    """The run of a call on whose behalf something else is written: a sub-agent, a message to it, a grant. It
-    counts only while that run goes on under that lease."""
+    """The run of a call on whose behalf something else is written: a sub-agent, a message to it, a grant. The
+    write is accepted only while that run continues under that lease."""
 
     chat_id: ChatId
     lease_number: int
@@ -40,7 +40,7 @@ class _Command(Record, frozen=True, kw_only=True):
     kind: ClassVar[str]
 
 
-# --- What people (and programs for them) ask ---
+# --- Asked by people (and programs for them) ---
 
 
 class Create(_Command, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Create(_Command, frozen=True, kw_only=True):
     model: str | None = None
     effort: str | None = None
     origin: Origin = PERSON
-    # Of a sub-agent: the top of the family it joins.
+    # Only for a sub-agent: the root of the family it joins.
     root_id: ChatId | None = None
     mode: str = BUILD
     writes: Writes = "direct"
@@ -70,8 +70,8 @@ class Fork(_Command, frozen=True, kw_only=True):
 
 
 class Import(_Command, frozen=True, kw_only=True):
-    """A new idle chat with a history from a file. Only what the messages say counts: their ids, their chat
-    and their revisions are given anew. The texts were cleaned where the file was read."""
+    """A new idle chat with a history from a file. Only the contents of the messages are used: they get new
+    ids, a new chat and new revisions. The texts were cleaned where the file was read."""
 
     kind = "import"
     owner_id: UserId
@@ -91,7 +91,7 @@ class Send(_Command, frozen=True, kw_only=True):
 
 
 class ItemCommand(_Command, frozen=True, kw_only=True):
-    """About one item of the queue."""
+    """A command on one item of the queue."""
 
     item_id: QueueItemId
 
@@ -134,7 +134,7 @@ class Interrupt(_Command, frozen=True, kw_only=True):
 
 
 class Stop(_Command, frozen=True, kw_only=True):
-    """Interrupt, and let nothing that waits start: how a parent stops a child."""
+    """Interrupt, and start nothing from the queue: how a parent stops a child."""
 
     kind = "stop"
 
@@ -153,7 +153,7 @@ class SubmitResults(_Command, frozen=True, kw_only=True):
 
 
 class Decide(_Command, frozen=True, kw_only=True):
-    """A person's word on a call that waits for approval or whose outcome is unknown."""
+    """A person's verdict on a call that waits for approval or whose outcome is unknown."""
 
     kind = "decide"
     call_id: CallId
@@ -173,7 +173,7 @@ class RetryTurn(_Command, frozen=True, kw_only=True):
 
 
 class Edit(_Command, frozen=True, kw_only=True):
-    """Another text for a user message: history from there on is removed and the turn runs anew."""
+    """A new text for a user message: history from there on is removed and the turn runs again."""
 
     kind = "edit"
     message_id: MessageId
@@ -223,7 +223,7 @@ class Delete(_Command, frozen=True, kw_only=True):
     kind = "delete"
 
 
-# --- What the server asks by itself ---
+# --- Asked by the server itself ---
 
 
 class LapseHolds(_Command, frozen=True, kw_only=True):
@@ -240,12 +240,12 @@ class DeliveryKey(Record, frozen=True, kw_only=True):
 
     @property
     def notice_key(self) -> str:
-        """The key of the notice that hands it over."""
+        """The key of the notice that delivers it."""
         return f"agent:{self.child_id}:{self.turn}"
 
 
 class Notify(_Command, frozen=True, kw_only=True):
-    """Something the model should know, once per key. With `delivery` it hands over a child's end."""
+    """Something the model should know, once per key. With `delivery` it delivers a child's end."""
 
     kind = "notify"
     source: str
@@ -256,7 +256,7 @@ class Notify(_Command, frozen=True, kw_only=True):
     delivery: DeliveryKey | None = None
 
 
-# --- What the worker that owns the chat asks ---
+# --- Asked by the worker that owns the chat ---
 
 
 class Acquire(_Command, frozen=True, kw_only=True):
@@ -266,7 +266,7 @@ class Acquire(_Command, frozen=True, kw_only=True):
 
 
 class Release(_Command, frozen=True, kw_only=True):
-    """`unbegun`: calls that are marked as started and that the owner knows never to have begun."""
+    """`unbegun`: calls that are marked as started but that, as the owner knows, never began."""
 
     kind = "release"
     unbegun: tuple[CallId, ...] = ()
@@ -284,8 +284,8 @@ class NewMessage(Record, frozen=True, kw_only=True):
 
 
 class BeginAttempt(_Command, frozen=True, kw_only=True):
-    """The commit before a model call: results that wait enter history, then `messages` (instructions, a
-    nudge), then steers and notices (unless the call is a compaction), then the attempt is counted."""
+    """The commit before a model call: waiting results enter history, then `messages` (instructions, a nudge),
+    then steers and notices (unless the call is a compaction), then the attempt is counted."""
 
     kind = "begin_attempt"
     messages: tuple[NewMessage, ...] = ()
@@ -304,7 +304,7 @@ class RequestCompaction(_Command, frozen=True, kw_only=True):
 
 
 class NewCall(Record, frozen=True, kw_only=True):
-    """A tool call of the step's message. With `outcome` it is answered already (unknown tool, refused by a
+    """A tool call of the step's message. With `outcome` it already has an answer (unknown tool, refused by a
     rule)."""
 
     call_id: CallId
@@ -333,13 +333,14 @@ class NewStep(Record, frozen=True, kw_only=True):
     usage: Usage = Usage()
     started_at: datetime
     first_part_at: datetime | None = None
-    # How long it took, by a clock that does not jump; None: nobody saw it from its beginning.
+    # Its duration by a clock that does not jump; None: nobody saw its start.
     seconds: float | None = None
     outcome: TurnOutcome = "finished"
 
 
 class CommitStep(_Command, frozen=True, kw_only=True):
-    """What the model answered, with the calls it asked for. A step that compacts ends a request for it."""
+    """The model's answer and the calls it asked for. A step that compacts completes a requested
+    compaction."""
 
     kind = "commit_step"
     step: NewStep
@@ -353,8 +354,8 @@ class StartCalls(_Command, frozen=True, kw_only=True):
 
 
 class FinishCall(_Command, frozen=True, kw_only=True):
-    """`full_output` is kept beside when what the model gets was cut; `consumes` are the children's ends it
-    hands over."""
+    """`full_output` is stored separately when the model's copy was cut; `consumes` lists the children's ends
+    that the result reports."""
 
     kind = "finish_call"
     call_id: CallId
@@ -364,7 +365,7 @@ class FinishCall(_Command, frozen=True, kw_only=True):
     diff: str | None = None
     full_output: str | None = None
     consumes: tuple[DeliveryKey, ...] = ()
-    # How long it took, by a clock that does not jump; None: nobody knows.
+    # Its duration by a clock that does not jump; None: unknown.
     seconds: float | None = None
 
 
@@ -373,8 +374,8 @@ class RequireAction(_Command, frozen=True, kw_only=True):
 
 
 class FinishTurn(_Command, frozen=True, kw_only=True):
-    """`limit` says that the turn was ended by a limit: with a queue that is a failure, so that nothing runs
-    on."""
+    """`limit` says that a limit ended the turn: if the queue is not empty that is a failure, so that nothing
+    continues."""
 
     kind = "finish_turn"
     notice: Notice | None = None
@@ -382,7 +383,7 @@ class FinishTurn(_Command, frozen=True, kw_only=True):
 
 
 class FinishInterrupt(_Command, frozen=True, kw_only=True):
-    """What was streamed until then, with its complete calls; none of them runs."""
+    """What was streamed before the interrupt, with its complete calls; none of them is run."""
 
     kind = "finish_interrupt"
     step: NewStep | None = None
@@ -441,5 +442,5 @@ Command = PeopleCommand | ServerCommand | WorkerCommand
 
 
 def name_of(command: Command) -> str:
-    """The command's name in the table: a message's way to be sent makes three of it."""
+    """The command's name in the table. `send` is three commands, one per `busy` mode."""
     return f"send_{command.busy}" if isinstance(command, Send) else command.kind

@@ -72,8 +72,8 @@ def decide(
     now: datetime,
     ids: Ids,
 ) -> Change | Refusal:
-    """All commands or none. The fence is compared with the view, before the first command. Texts are cleaned
-    here, once: rules and stores see only what every engine can carry."""
+    """All commands or none. The fence is compared with the view before the first command. Texts are cleaned
+    here, once: rules and stores only see text that every engine can carry."""
     if fence is not None and (broken := _broken(fence, view)):
         return Refusal(code="stale", text=f"The work is out of date: {broken}.")
     draft = Draft(chat_id, view, facts, now, ids)
@@ -87,7 +87,7 @@ def decide(
 
 
 def _cleaned(commands: Sequence[Command]) -> tuple[Command, ...]:
-    """An import was cleaned piece by piece where it was read: to do it here would be one long step."""
+    """An import was cleaned piece by piece where it was read: doing it here would be one long step."""
     if any(isinstance(command, Import) for command in commands):
         return tuple(commands)
     return clean_deep(tuple(commands))
@@ -117,7 +117,7 @@ def _broken(fence: Fence, view: View | None) -> str | None:
         return "the chat is gone"
     chat = view.chat
     if chat.lease is None or chat.lease.number != fence.lease_number:
-        return "the lease is another's"
+        return "another worker holds the lease"
     if fence.history_version is not None and chat.history_version != fence.history_version:
         return "the history has changed"
     if fence.status is not None and chat.status != fence.status:

@@ -1,6 +1,6 @@
-"""A change in the making. Rules edit a draft; `finish` turns it into a Change. The counters are moved here
-and nowhere else, and so are the few moves all rules share: a message enters history, a turn starts, open
-calls are answered, a turn ends."""
+"""A change in the making. Rules edit a draft; `finish` turns it into a Change. The counters are moved only
+here, and so are the moves that all rules share: a message enters history, a turn starts, open calls are
+answered, a turn ends."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -21,14 +21,15 @@ from holdfast.core.messages import Message, Role
 from holdfast.core.parts import Notice, Parts
 from holdfast.core.steps import Step, Turn, TurnKind, TurnOutcome
 
-# Closer than this, two clocks are taken for the same.
+# Clocks closer than this are considered equal.
 SAME_CLOCK = timedelta(seconds=0.5)
 
 
 class Draft:
-    # There from the moment the chat exists.
+    # Set from the moment the chat exists.
     chat: Execution
-    # What is written. Most changes have little of it: what a rule does not touch stays as it is here.
+    # The rows to write. Most changes have few of them: whatever a rule does not touch keeps the default
+    # below.
     created: Settings | None = None
     removed_from: MessageId | None = None
     notices_new: tuple[InboxNotice, ...] = ()
@@ -88,7 +89,7 @@ class Draft:
         effort: str | None = None,
         removed: bool = False,
     ) -> Message:
-        """A message enters history. Ids rise with every insert, whatever the clock says."""
+        """A message enters history. Ids increase with every insert, whatever the clock says."""
         chat = self.chat
         message = Message(
             id=MessageId(self.ids.uuid7(self.now, chat.last_message_id)),
@@ -123,7 +124,7 @@ class Draft:
         return self.insert("system", (notice,))
 
     def enter_inbox(self) -> None:
-        """Every notice that waits enters history, in order."""
+        """All waiting notices enter history, in order."""
         for notice in self.inbox:
             self.insert_notice(Notice(code=notice.source, text=notice.text, data=notice.data))
             self.notices_taken += (notice.id,)
@@ -133,10 +134,10 @@ class Draft:
         return [self.insert(message.role, message.parts, like=message) for message in messages]
 
     def record(self, step: NewStep, message_id: MessageId | None) -> None:
-        """The step's row, which is also its span; its usage joins the chat's."""
+        """The step's row, which is also its span; its usage is added to the chat's."""
         chat = self.chat
         step_id = step.id or StepId(self.ids.uuid7(self.now))
-        # Whoever made it may have another clock than who decides: only how long it took is certain.
+        # The step's times may come from another clock than the decision's: only its duration is certain.
         took = self.now - step.started_at if step.seconds is None else timedelta(seconds=step.seconds)
         shift = self.now - max(took, timedelta()) - step.started_at
         if abs(shift) < SAME_CLOCK:
@@ -172,11 +173,11 @@ class Draft:
         return None
 
     def open_calls(self) -> list[Call]:
-        """Those whose results are to enter history."""
+        """The calls whose results are to enter history."""
         return [call for call in self.calls if not call.abandoned]
 
     def close(self, call: Call) -> None:
-        """The call is done with: it leaves the view, its row stays."""
+        """The call is finished with: it leaves the view, its row stays."""
         self.calls = [other for other in self.calls if other.call_id != call.call_id]
         self.calls_closed += (replace(call, revision=self.version),)
 
@@ -187,8 +188,7 @@ class Draft:
     # --- turns ---
 
     def start_turn(self, kind: TurnKind, model: str | None = None, effort: str | None = None) -> None:
-        """Leaving idle or error, or going on with the next message. The turn's row names the message that
-        follows."""
+        """From idle or error, or on to the next message. The turn's row names the message that follows."""
         self.put(
             status="running",
             turn=self.chat.turn + 1,
@@ -222,14 +222,14 @@ class Draft:
         return self.enter(item.parts, item.created_by, item.model, item.effort, item)
 
     def wake(self) -> None:
-        """Notices start a turn by themselves."""
+        """Notices start a turn without a user message."""
         self.start_turn("notice")
         self.enter_inbox()
 
     def settle(self, ending: Ending, *, removed: bool = False) -> None:
-        """Every open call gets its one result, in one message: the real one if it has one, else what
-        happened. When the history is being removed, calls that still run stay open on their row alone, for
-        their real outcome."""
+        """Every open call gets its one result, in one message: the real one if there is one, else a sentence
+        about what happened. When its history is being removed, a call that is still running stays open on its
+        row alone, to record its real outcome."""
         open_calls = self.open_calls()
         if not open_calls:
             return
@@ -250,7 +250,7 @@ class Draft:
                 )
 
     def end_turn(self, outcome: TurnOutcome, failure: Failure | None = None) -> None:
-        """The turn is over: a parent hears of it once, steers that came too late are plain items."""
+        """The turn is over: its parent is told once, and steers that came too late become plain items."""
         chat = self.chat
         # It moved when the turn started.
         finished_at = self.not_before(chat.active_at)
@@ -268,15 +268,15 @@ class Draft:
         self.put(compaction=None, retry=None, active_at=finished_at)
 
     def not_before(self, start: datetime | None) -> datetime:
-        """When something ends that began then, perhaps by another clock."""
+        """The end time of something that started at `started_at`, perhaps by another clock."""
         return self.now if start is None else max(self.now, start)
 
     def unmark_steers(self) -> None:
-        """There is no turn to join any more: steers become plain items at their place."""
+        """There is no turn left to join: steers become plain items in their place."""
         self.queue = [replace(item, busy="queue") if item.busy == "steer" else item for item in self.queue]
 
     def deliver(self, outcome: TurnOutcome, failure: Failure | None) -> None:
-        """A parent hears how the turn ended; a compaction is nobody's task."""
+        """The parent is told how the turn ended; a compaction is not part of any task."""
         chat = self.chat
         if chat.turn_kind == "compaction" or not chat.is_agent:
             return
@@ -294,12 +294,12 @@ class Draft:
         )
 
     def waits(self, key: DeliveryKey) -> bool:
-        """Whether the child's end is still to be handed over."""
+        """Whether the child's end has not been delivered yet."""
         return key in self.facts.deliveries and key not in self.deliveries_taken
 
     def hand_over(self, key: DeliveryKey) -> None:
-        """A call's result tells of the child's end: a notice of it that still waits is withdrawn. What was
-        handed over already is not handed over again."""
+        """A call's result reports the child's end, so a waiting notice about it is withdrawn. An end that was
+        already delivered is not delivered again."""
         if self.waits(key):
             self.deliveries_taken += (key,)
         for notice in [notice for notice in self.inbox if notice.key == key.notice_key]:
@@ -312,15 +312,15 @@ class Draft:
         self.put(lease=None)
 
     def close_abandoned(self) -> None:
-        """Whoever could tell how these calls ended has lost the chat."""
+        """The worker that could say how these calls ended has lost the chat."""
         for call in [call for call in self.calls if call.abandoned]:
             finished_at = self.not_before(call.started_at)
             self.close(replace(call, state="answered", outcome="uncertain", finished_at=finished_at))
 
     def rest(self, *, heed_notices: bool = False) -> None:
-        """After a turn: the head of the queue starts the next one, unless there is none or it is held. A
-        notice that came after the turn's last model call starts one too, or nobody would ever look at it;
-        not after an interrupt, when somebody wanted quiet."""
+        """After a turn: the first item of the queue starts the next one, unless it is held. A notice that
+        came after the turn's last model call starts one too, because nothing else would; except after an
+        interrupt, when somebody wanted the chat to stop."""
         if self.queue and not self.queue[0].held:
             self.enter_item(self.queue[0])
         elif heed_notices and any(notice.wake for notice in self.inbox):

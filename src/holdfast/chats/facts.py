@@ -1,5 +1,5 @@
-"""What a command needs to know beyond the view. `needs` says it as data, so that a store looks up just that,
-and a worker's plain commands (which need nothing) are decided without reading the database at all."""
+"""What a command needs to know beyond the view. `needs` describes it as data, so that the store looks up
+exactly that, and a worker's plain commands (which need nothing) are decided without reading the database."""
 
 from collections.abc import Sequence
 
@@ -65,12 +65,12 @@ class Needs(Record, frozen=True, kw_only=True):
 class Target(Record, frozen=True, kw_only=True):
     role: Role
     removed: bool
-    # Shown to models alone: a summary, or what was carried over it.
+    # Shown to models only: a summary, or what was carried over it.
     hidden: bool = False
 
 
 class Facts(Record, frozen=True, kw_only=True):
-    # Queue items that are no longer in the queue, with the message each became.
+    # Queue items that have left the queue, with the message each became.
     sent: dict[QueueItemId, MessageId] = field(default_factory=dict[QueueItemId, MessageId])
     # Which of the named calls have their result in history.
     answered: frozenset[CallId] = frozenset()
@@ -78,8 +78,8 @@ class Facts(Record, frozen=True, kw_only=True):
     # and are busy or have a queue.
     target: Target | None = None
     started_there: tuple[View, ...] = ()
-    # Whether a notice with this key was stored before, and whether a turn must not be started for it: a
-    # budget is spent, or the chat is a sub-agent that was stopped and waits to be told to go on.
+    # Whether a notice with this key was stored before, and whether it must not start a turn: a budget is
+    # spent, or the chat is a sub-agent that was stopped and waits to be told to continue.
     key_seen: bool = False
     over_budget: bool = False
     stopped: bool = False
@@ -89,7 +89,7 @@ class Facts(Record, frozen=True, kw_only=True):
     family: tuple[View, ...] = ()
     # All chats below this one.
     subtree: tuple[ChatId, ...] = ()
-    # The history to fork, not removed, ascending; None: there is no such chat or message.
+    # The history to fork, without removed messages, ascending; None: there is no such chat or message.
     history: tuple[Message, ...] | None = None
     # What a rewind removed, ascending.
     removed_there: tuple[Message, ...] = ()
@@ -100,7 +100,7 @@ NOTHING = Needs()
 
 
 def needs(commands: Sequence[Command], view: View | None) -> Needs:
-    """What to look up for these commands: NOTHING for every plain command of a worker."""
+    """What to look up for these commands: NOTHING for a worker's plain commands."""
     queued = [item.id for item in view.queue] if view else []
     open_calls = [call.call_id for call in view.calls] if view else []
     items: list[QueueItemId] = []
@@ -156,7 +156,7 @@ def needs(commands: Sequence[Command], view: View | None) -> Needs:
 
 
 def may_need_facts(commands: Sequence[Command]) -> bool:
-    """Whether `needs` could name anything whatever the view is: if not, a worker may decide on its own
+    """Whether `needs` could name anything, whatever the view is. If not, a worker may decide on its own
     view."""
     for command in commands:
         if isinstance(command, FinishCall):
@@ -168,8 +168,8 @@ def may_need_facts(commands: Sequence[Command]) -> bool:
 
 
 def founds_alone(commands: Sequence[Command]) -> bool:
-    """Whether a worker makes a chat for itself, below nobody: then there is nothing to look at, and whoever
-    made the same chat before is met by the guard."""
+    """Whether a worker creates a chat for itself, without a parent: then nothing needs to be looked up, and
+    if the chat already exists, the guard detects it."""
     match tuple(commands):
         case (Create(origin=origin), Acquire(), *rest) if parent_of(origin) is None:
             return not may_need_facts(rest)
@@ -178,8 +178,8 @@ def founds_alone(commands: Sequence[Command]) -> bool:
 
 
 def founds_at_length(commands: Sequence[Command]) -> bool:
-    """Whether a chat is made with a history that may be long: to decide and to write it down takes a while,
-    and is not for the event loop. There is nothing to look at either."""
+    """Whether a chat is created with a history that may be long: deciding and writing it takes a while and
+    must not block the event loop. Nothing needs to be looked up either."""
     return len(commands) == 1 and isinstance(commands[0], Import)
 
 

@@ -1,4 +1,4 @@
-"""Rules that begin, end or repair a chat, or concern its whole family; and notices, which cross between
+"""Rules that start, end or repair a chat, or concern its whole family; and notices, which pass between
 chats."""
 
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def import_chat(draft: Draft, command: Import) -> Refusal | None:
 def _found_with(
     draft: Draft, command: Fork | Import, history: Sequence[Message], unanswered: str, origin: Origin
 ) -> None:
-    """An idle chat that begins with this history; calls that nobody answered are answered with this."""
+    """An idle chat that starts with this history; unanswered calls are answered with `output`."""
     chat = Execution(
         id=draft.chat_id,
         owner_id=command.owner_id,
@@ -75,13 +75,13 @@ def _found_with(
     draft.found(chat, command.settings)
     for message, missing in synthetic.heal(history, unanswered):
         copy_in(draft, message)
-        # What was removed is shown to no model: it may stay as it is.
+        # Removed messages are shown to no model, so they may stay as they are.
         if missing and not message.removed:
             copy_in(draft, message, missing)
 
 
 def copy_in(draft: Draft, message: Message, results: Parts | None = None) -> None:
-    """The message under a new id, or the results that its calls lack, at its place."""
+    """The message under a new id, or, in its place, the results that its calls lack."""
     copied = replace(
         message,
         id=MessageId(draft.ids.uuid7(draft.now, draft.chat.last_message_id)),
@@ -113,7 +113,7 @@ def unarchive(draft: Draft, _: Unarchive) -> Refusal | None:
 
 
 def _set_archived(draft: Draft, *, archived: bool) -> Refusal | None:
-    """The whole family or nobody, and only from its root."""
+    """The whole family or nothing, and only from its root."""
     if draft.chat.parent_id is not None:
         return Refusal(
             code="wrong_state",
@@ -139,7 +139,7 @@ def _set_archived(draft: Draft, *, archived: bool) -> Refusal | None:
 
 def delete(draft: Draft, _: Delete) -> None:
     if draft.chat.status in ("running", "interrupting", "requires_action"):
-        # Its parent must not wait for an end that never comes.
+        # Its parent must not wait for an end that will never come.
         draft.deliver("interrupted", Failure(kind="deleted", message="The chat was deleted."))
     draft.gone(draft.facts.subtree)
 
@@ -150,7 +150,7 @@ def reconcile(draft: Draft, _: Reconcile) -> None:
         return
     failure = Failure(
         kind="reconciled",
-        message="The chat was in a state that cannot be, and was repaired.",
+        message="The chat was in an invalid state and was repaired.",
         detail=f"What was wrong: {wrong}.",
     )
     draft.settle("reconciled")

@@ -21,7 +21,7 @@ def send(draft: Draft, command: Send) -> Refusal | None:
         )
     match draft.chat.status:
         case "idle":
-            # A held head makes the others wait, not who sends now.
+            # Held items block the queue; `send now` skips them.
             return _enter(draft, command)
         case "error":
             if not draft.queue or draft.queue[0].held or command.busy == "interrupt":
@@ -53,7 +53,7 @@ def _queue(draft: Draft, command: Send) -> Refusal | None:
             code="queue_full",
             text=f"{limit} messages wait already. Delete one, or wait until the next turn starts.",
         )
-    # There is no turn to join while it is being interrupted or has failed: a steer is then a plain item.
+    # There is no turn to join while it is being interrupted or has failed: a steer then becomes a plain item.
     joins = draft.chat.status in ("running", "requires_action")
     item = Queued(
         id=QueueItemId(draft.ids.uuid7(draft.now, max((item.id for item in draft.queue), default=None))),
@@ -93,7 +93,7 @@ def compact(draft: Draft, _: Compact) -> None:
 
 
 def retry(draft: Draft, _: RetryTurn) -> None:
-    """A new turn without a new message: its end is told to a parent of its own."""
+    """A new turn without a new message. It is delivered to the parent like any other."""
     if draft.chat.turn_kind == "compaction":
         return compact(draft, Compact())
     draft.start_turn("retry", draft.chat.turn_model, draft.chat.turn_effort)

@@ -1,4 +1,4 @@
-"""Rules for the queue: its order, holds, and what starts when the head of an idle chat becomes free."""
+"""Rules for the queue: its order, holds, and what starts when the first item of an idle chat is released."""
 
 from datetime import timedelta
 
@@ -28,14 +28,14 @@ def append(draft: Draft, item: Queued) -> Queued:
 
 
 def insert_interrupt(draft: Draft, item: Queued) -> Queued:
-    """Behind earlier interrupts, before the rest."""
+    """Behind earlier interrupts, before everything else."""
     position = next((n for n, other in enumerate(draft.queue) if other.busy != "interrupt"), len(draft.queue))
     return _insert(draft, item, position)
 
 
 def _insert(draft: Draft, item: Queued, position: int) -> Queued:
     draft.queue.insert(position, item)
-    # Places are only compared with each other: number them anew around what is there.
+    # Places are only compared with each other, so the others can be renumbered around it.
     draft.queue = [
         replace(other, place=n) if other.place != n else other for n, other in enumerate(draft.queue)
     ]
@@ -43,7 +43,7 @@ def _insert(draft: Draft, item: Queued, position: int) -> Queued:
 
 
 def missing(draft: Draft, command: ItemCommand) -> Refusal | None:
-    """Why the command's item cannot be found in the queue, if it cannot."""
+    """The refusal if the command's item is not in the queue."""
     if command.item_id in [item.id for item in draft.queue]:
         return None
     sent_as = draft.facts.sent.get(command.item_id)
@@ -65,7 +65,7 @@ def promote(draft: Draft, command: Promote) -> None:
         case "requires_action":
             draft.settle("replaced")
             draft.end_turn("interrupted")
-            # The turn's end made plain items of steers: look the item up again.
+            # The end of the turn turned steers into plain items: look the item up again.
             draft.answer = draft.enter_item(_item(draft, command))
         case _:
             draft.answer = draft.enter_item(item)
@@ -128,7 +128,7 @@ def lapse_holds(draft: Draft, _: LapseHolds) -> None:
 
 
 def enter_steers(draft: Draft) -> None:
-    """Steers join the turn, in order; a held one waits on."""
+    """Steers join the turn, in order; held ones keep waiting."""
     for item in [item for item in draft.queue if item.busy == "steer" and not item.held]:
         draft.queue.remove(item)
         draft.insert("user", item.parts, item=item, created_by=item.created_by)
@@ -138,7 +138,7 @@ def _start_free_head(draft: Draft) -> None:
     if draft.chat.status == "idle" and draft.queue and not draft.queue[0].held:
         head = draft.queue[0]
         entered = draft.enter_item(head)
-        # Another item than the caller's may be the one that starts.
+        # The item that starts may be another than the caller's.
         if draft.answer == head:
             draft.answer = entered
 
@@ -154,12 +154,12 @@ def _replace(draft: Draft, item: Queued) -> Queued:
 
 
 def _is_held(draft: Draft, item: Queued) -> bool:
-    """A hold that has lapsed is none, whether the sweep came by already or not."""
+    """A lapsed hold does not count, whether the sweep has removed it or not."""
     return item.hold_until is not None and item.hold_until > draft.now
 
 
 def _barred(draft: Draft, item: Queued, token: str | None) -> Refusal | None:
-    """Why the bearer of this token (None: of none) may not touch the item."""
+    """The refusal if the holder of this token (None: no token) may not touch the item."""
     if _is_held(draft, item):
         if token != item.hold_token:
             return Refusal(

@@ -1,22 +1,24 @@
-"""How a chat begins. A person, an agent or a run describes the chat with a `Start`; forks and imports have
-descriptions of their own. `begin` makes the command, and nothing else decides what a new chat is."""
+"""How a chat starts. A person, an agent or a run describes the chat with a `Start`; forks and imports have
+their own descriptions. `begin` makes the command, and nothing else decides what a new chat looks like."""
 
 from typing import overload
 
 from msgspec.structs import replace
 
 from holdfast.chats.commands import Create, Fork, Import
+from holdfast.core.accounts import NamedAgent
 from holdfast.core.chats import BUILD, ClientTool, Settings, TitleSource, Writes
 from holdfast.core.ids import ChatId, MessageId, NamedAgentId, UserId, WorkspaceId
 from holdfast.core.messages import Message
 from holdfast.core.origins import PERSON, Origin, is_agent
 from holdfast.core.parts import Parts, Text
+from holdfast.core.runs import AgentTerms
 from holdfast.core.shapes import Json, Record
 from holdfast.core.text import clean_deep, one_line
 from holdfast.core.titles import first_title
 from holdfast.core.usage import Budget
 
-# The longest name of a chat in the list, and of an agent.
+# The longest title of a chat, and the longest label of an agent.
 TITLE_LENGTH = 200
 LABEL_LENGTH = 80
 
@@ -27,29 +29,29 @@ class Start(Record, frozen=True, kw_only=True):
     owner_id: UserId
     parts: Parts
     origin: Origin = PERSON
-    # Of a sub-agent: the top of the family it joins.
+    # Only for a sub-agent: the root of the family it joins.
     root_id: ChatId | None = None
-    # As whoever starts it calls it; without a name the title is taken from the message.
+    # The name given by its creator; without one the title is taken from the message.
     name: str | None = None
-    # The named agent it is started as. A model or effort that is not given is that agent's.
+    # The named agent it is started as. It supplies the model and effort if they are not given.
     agent: NamedAgentId | None = None
     model: str | None = None
     effort: str | None = None
     workspace_id: WorkspaceId | None = None
     budget: Budget | None = None
-    # Which tools it may use, as `tools/choice.py` writes it.
+    # Which tools it may use, in the format of `tools/choice.py`.
     tools: Json = None
     client_tools: tuple[ClientTool, ...] = ()
     instructions: str | None = None
     labels: tuple[str, ...] = ()
-    # Model calls of one turn at most; None: as many as the server allows.
+    # The most model calls in one turn; None: the server's limit.
     max_steps: int | None = None
     mode: str = BUILD
     writes: Writes = "direct"
 
 
 class ForkStart(Record, frozen=True, kw_only=True):
-    """A copy of a chat and of what was chosen for it, up to a message (None: all of it)."""
+    """A copy of a chat and its settings, up to a message (None: all of it)."""
 
     owner_id: UserId
     source_id: ChatId
@@ -62,7 +64,7 @@ class ForkStart(Record, frozen=True, kw_only=True):
 
 
 class ImportStart(Record, frozen=True, kw_only=True):
-    """A chat from a file. Its workspace, its budget and what was allowed to it stay behind."""
+    """A chat from a file. Its workspace, its budget and its permissions are not taken over."""
 
     owner_id: UserId
     messages: tuple[Message, ...]
@@ -152,7 +154,7 @@ def _copied_settings(start: ForkStart) -> Settings:
 
 
 def _imported_settings(start: ImportStart) -> Settings:
-    """Cleaned here: the store takes an import as it is."""
+    """Cleaned here, because the store does not clean an import again."""
     title = one_line(start.name, TITLE_LENGTH)
     return clean_deep(
         Settings(
@@ -166,3 +168,17 @@ def _imported_settings(start: ImportStart) -> Settings:
             budget=start.budget,
         )
     )
+
+
+class NewAgent(Record, frozen=True, kw_only=True):
+    """An agent of a run that is about to be created, with everything its first turn needs: whoever creates
+    and runs it need not read it again."""
+
+    chat_id: ChatId
+    create: Create
+    # The named agent it is started as.
+    named: NamedAgent | None = None
+    # Its limits as an agent of a run.
+    terms: AgentTerms | None = None
+    # Whether any budget applies to it.
+    capped: bool

@@ -1,5 +1,5 @@
-"""The fourteen states a chat can be in, and how a view is told apart. Anything else is INVALID and for
-`reconcile`."""
+"""The fourteen states a chat can be in, and how to recognise them from a view. Anything else is INVALID and
+needs `reconcile`."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -25,12 +25,12 @@ class State(Enum):
     ARCHIVED_ERROR_QUEUE = "archived error with queue"
     INVALID = "invalid"
 
-    # Members are singletons: identity is enough, and far quicker than hashing the name at each look-up.
+    # Members are singletons: identity is enough, and far faster than hashing the name at each look-up.
     __hash__ = object.__hash__
 
 
 class Looked(Protocol):
-    """What tells the state: a view, or the draft of its change."""
+    """What determines the state: a view, or the draft of its change."""
 
     @property
     def chat(self) -> Execution: ...
@@ -50,14 +50,14 @@ def state_of(view: Looked | None) -> State:
         return State.NONE
     chat = view.chat
     if chat.status == "running" and not chat.archived:
-        # As nearly always; there is nothing that could be wrong with it.
+        # The usual case; nothing can be wrong with it.
         return State.RUNNING_QUEUE if view.queue else State.RUNNING
     state = _BY_STATUS.get((chat.status, bool(view.queue), chat.archived), State.INVALID)
     return State.INVALID if flaw(view) else state
 
 
 def flaw(view: Looked) -> str | None:
-    """What makes a view invalid, in words; None if nothing does."""
+    """What makes a view invalid, in words; None if it is valid."""
     chat = view.chat
     match chat.status:
         case "idle" | "error":

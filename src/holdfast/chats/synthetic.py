@@ -1,15 +1,17 @@
-"""Results that nobody computed: what a model is told about a call that was cancelled, expired or lost, so
-that every call in history has exactly one result."""
+"""Synthetic results: what a model is told about a call that was cancelled, expired or lost, so that every
+call in history has exactly one result."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
+from holdfast.chats.commands import Decide, Notify
 from holdfast.chats.view import Call
 from holdfast.core.ids import CallId
 from holdfast.core.messages import Message
 from holdfast.core.parts import File, Outcome, Part, Parts, ToolCall, ToolResult
+from holdfast.core.shapes import encode_text
 
 Ending = Literal["interrupted", "failed", "finished", "edited", "reconciled", "replaced"]
 
@@ -22,16 +24,19 @@ _WHY: dict[Ending, str] = {
     "replaced": "the user sent another message instead",
 }
 
+# The source and key of the notice for a decision that came too late for the call's result.
+LATE_DECISION = "uncertain_call"
+
 EXPIRED = "Nobody answered before the deadline."
 UNCERTAIN = (
-    "The server stopped while this was running. Whether it took effect is not known: "
-    "look at the present state before doing it again."
+    "The server stopped while this was running. It is not known whether it took effect: look at "
+    "the current state before doing it again."
 )
-SKIPPED = "Skipped by the user. Whether it took effect before the server stopped is not known."
+SKIPPED = "Skipped by the user. It is not known whether it took effect before the server stopped."
 DONE = "The user confirmed that this was done."
 FORKED = "Cancelled (forked): the chat was copied before this call was answered."
-IMPORTED = "Cancelled (imported): the file has no result of this call."
-UNANSWERED = "No result of this call was recorded."
+IMPORTED = "Cancelled (imported): the file has no result for this call."
+UNANSWERED = "No result was recorded for this call."
 
 
 def result_of(call: Call, ending: Ending) -> ToolResult:
@@ -42,7 +47,7 @@ def result_of(call: Call, ending: Ending) -> ToolResult:
     if call.state == "started":
         output = f"Cancelled while it was running because {_WHY[ending]}; it may have had effects."
     elif call.run and call.effect != "read":
-        # It ran under a worker that died, and was to run again or waited for somebody's word.
+        # It ran under a worker that died, and was about to run again or was waiting for a verdict.
         outcome = "uncertain"
         output = f"{UNCERTAIN} It was not run again because {_WHY[ending]}."
     else:
@@ -66,7 +71,7 @@ def real_result(call: Call) -> ToolResult:
 
 
 def answers(calls: Sequence[Call], results: Sequence[ToolResult]) -> Parts:
-    """The results of a step as its message has them, followed by the files that they show."""
+    """The results of a step as they stand in its message, followed by the files they show."""
     shown = (_file_shown(call, result) for call, result in zip(calls, results, strict=True))
     return (*results, *(file for file in shown if file is not None))
 
@@ -85,7 +90,7 @@ def denied(note: str | None) -> str:
 
 
 def unanswered(parts: Iterable[Part], answered: Collection[CallId]) -> tuple[ToolCall, ...]:
-    """The calls among these parts that wait for a result of ours."""
+    """The calls among these parts that need a result from us."""
     return tuple(
         [
             part
@@ -96,7 +101,7 @@ def unanswered(parts: Iterable[Part], answered: Collection[CallId]) -> tuple[Too
 
 
 def heal(messages: Sequence[Message], output: str) -> list[tuple[Message, tuple[ToolResult, ...]]]:
-    """Each message of a history with the results that its calls never got."""
+    """Each message of a history, with the results that its calls never got."""
     answered = {
         part.call_id
         for message in messages
@@ -114,3 +119,31 @@ def heal(messages: Sequence[Message], output: str) -> list[tuple[Message, tuple[
         )
         for message in messages
     ]
+
+
+def said_later(call: Call, decision: Decide) -> Notify | None:
+    """The notice for a person's decision on an uncertain call that came after the model was told that nobody
+    knows the outcome: too late for the call's one result. None when the decision does not apply to this
+    call."""
+    if call.outcome != "uncertain" or call.state != "answered":
+        return None
+    match decision.verdict:
+        case "retry":
+            text = f"{call.name} should be run again: repeat the call."
+        case "done":
+            text = f"{call.name} did take effect."
+            if decision.output is not None:
+                text += f" Its result: {encode_text(decision.output)}"
+        case "skip":
+            text = f"{call.name} should not be run again: continue without it."
+        case "approve" | "deny":
+            return None
+    if decision.note:
+        text += f" {decision.note}"
+    return Notify(
+        source=LATE_DECISION,
+        key=f"{LATE_DECISION}:{call.call_id}",
+        text=f"About call {call.call_id}, whose outcome was unknown, the user says: {text}",
+        data={"call_id": call.call_id, "decision": decision.verdict},
+        wake=True,
+    )

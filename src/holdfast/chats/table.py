@@ -1,6 +1,6 @@
 """The transition table: state x command -> the states it may lead to. Code, tests and documentation read it;
-what is not in it is refused. Commands on one queue item are also refused when the item is not in the queue,
-whatever the state."""
+what is not in it is refused. Commands on a queue item are also refused, in any state, if the item is not in
+the queue."""
 
 from collections.abc import Iterable, Mapping
 
@@ -181,7 +181,7 @@ TABLE: Mapping[str, Row] = {
     "finish_turn": {
         # A notice that came too late for the turn starts the next one.
         S.RUNNING: _to(S.IDLE, S.RUNNING),
-        # With a queue a limit is a failure.
+        # If the queue is not empty, reaching a limit is a failure.
         S.RUNNING_QUEUE: _to(S.RUNNING, S.RUNNING_QUEUE, S.IDLE_HELD, S.ERROR_QUEUE),
     },
     "finish_interrupt": {

@@ -1,5 +1,5 @@
-"""What a decision looks at: the execution state of one chat, as small as it can be. History is not in it, so
-a step costs what it adds and not what is there; the few facts a command needs beyond are looked up (see
+"""What a decision looks at: the execution state of one chat, as small as possible. It does not include the
+history, so the cost of a step does not grow with it; the few other facts a command needs are looked up (see
 `facts`)."""
 
 from datetime import datetime
@@ -24,7 +24,7 @@ CallState = Literal["pending", "waiting", "started", "finished", "answered"]
 
 
 class Lease(Record, frozen=True, kw_only=True):
-    """A worker's ownership. `expires_at` is the worker's, as the database knew it when the view was read."""
+    """A worker's ownership. `expires_at` is the worker's, as of when the view was read."""
 
     worker_id: WorkerId
     number: int
@@ -32,7 +32,7 @@ class Lease(Record, frozen=True, kw_only=True):
 
 
 class Execution(Record, frozen=True, kw_only=True):
-    """The chat's own row, without what people chose for it."""
+    """The chat's own row, without its settings."""
 
     id: ChatId
     owner_id: UserId
@@ -46,11 +46,11 @@ class Execution(Record, frozen=True, kw_only=True):
     retry_version: int = 0
     attempt: int = 0
     lease: Lease | None = None
-    # How many leases were given so far; the number of the newest.
+    # How many leases have been given; the number of the newest.
     lease_number: int = 0
     turn: int = 0
     turn_kind: TurnKind = "message"
-    # What the message that started the turn asked for; None: the chat's own choice.
+    # Requested by the message that started the turn; None: the chat's own setting.
     turn_model: str | None = None
     turn_effort: str | None = None
     turn_steps: int = 0
@@ -61,13 +61,13 @@ class Execution(Record, frozen=True, kw_only=True):
     last_error: Failure | None = None
     retry: Retry | None = None
     last_message_id: MessageId | None = None
-    # The newest message of the assistant: what a parent is given when the turn ends.
+    # The newest assistant message: what the parent is given when the turn ends.
     answer_id: MessageId | None = None
     message_count: int = 0
     usage: Usage = Usage()
     created_at: datetime
     updated_at: datetime
-    # Moves only when a turn starts or ends: what lists are sorted by.
+    # Moves only when a turn starts or ends; lists are sorted by it.
     active_at: datetime
 
     @property
@@ -88,7 +88,7 @@ class Execution(Record, frozen=True, kw_only=True):
 
 
 class Queued(Record, frozen=True, kw_only=True):
-    """A user message that waits. Items are ordered by `place`, whose values mean nothing else."""
+    """A waiting user message. Items are ordered by `place`, whose values have no other meaning."""
 
     id: QueueItemId
     parts: Parts
@@ -107,7 +107,7 @@ class Queued(Record, frozen=True, kw_only=True):
 
 
 class InboxNotice(Record, frozen=True, kw_only=True):
-    """A notice that waits to enter history; `key` makes it happen once."""
+    """A notice that waits to enter history; `key` ensures that it enters only once."""
 
     id: NoticeId
     source: str
@@ -119,7 +119,7 @@ class InboxNotice(Record, frozen=True, kw_only=True):
 
 
 class Call(Record, frozen=True, kw_only=True):
-    """One tool call of the newest step; also its span. `run` counts how often it was started."""
+    """One tool call of the newest step, and also its span. `run` counts how often it was started."""
 
     call_id: CallId
     message_id: MessageId
@@ -138,7 +138,7 @@ class Call(Record, frozen=True, kw_only=True):
     deadline_at: datetime | None = None
     run: int = 0
     lease_number: int | None = None
-    # Before this the worker that ran it last may still be alive: it must not be run again.
+    # Until then the worker that last ran it may still be alive, so it must not be run again.
     fenced_until: datetime | None = None
     outcome: Outcome | None = None
     output: Json = None
@@ -147,14 +147,14 @@ class Call(Record, frozen=True, kw_only=True):
     approval: Approval | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
-    # Its history was removed while it ran: the outcome is kept on this row alone.
+    # Its history was removed while it ran: the outcome is kept on this row only.
     abandoned: bool = False
     # The version of the chat that last wrote this row.
     revision: int = 0
 
 
 class Delivery(Record, frozen=True, kw_only=True):
-    """The end of one turn of a child, to be handed to its parent (or its run) exactly once."""
+    """The end of one turn of a child, to be delivered to its parent (or its run) exactly once."""
 
     child_id: ChatId
     turn: int

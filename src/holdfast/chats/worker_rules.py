@@ -32,14 +32,14 @@ from holdfast.core.ids import MessageId
 from holdfast.core.messages import Message
 from holdfast.core.parts import Notice, ToolResult
 
-# How long after the end of a lease its worker's processes may still be dying. It is counted from the taking
-# over, because a lease that was given back or voided says nothing of when its worker died.
+# How long processes of a worker may outlive its lease. Counted from the takeover, because a lease that was
+# released or voided does not say when its worker died.
 FENCE_SECONDS = 5
 
 
 def acquire(draft: Draft, command: Acquire) -> Refusal | None:
-    """A new owner. Calls that were running under the old lease are sorted out here, so that recovery is
-    complete with the acquisition: what may be repeated runs again, an unsafe call never does by itself."""
+    """A new owner. Calls that were running under the old lease are dealt with here, so that recovery is
+    complete with the acquisition: repeatable calls run again, an unsafe call never does automatically."""
     old = draft.chat.lease
     if old is not None and old.expires_at > draft.now:
         return Refusal(code="wrong_state", text="Another worker owns this chat.")
@@ -69,7 +69,7 @@ def acquire(draft: Draft, command: Acquire) -> Refusal | None:
 
 
 def release(draft: Draft, command: Release) -> None:
-    """What never began is as if it had not been started: whoever takes the chat over runs it."""
+    """A call that never began is reset as if it had not been started: the next owner runs it."""
     for call in [call for call in draft.calls if call.call_id in command.unbegun]:
         if call.state == "started" and call.lease_number == draft.chat.lease_number:
             draft.put_call(replace(call, state="pending", run=call.run - 1, started_at=None))
@@ -136,7 +136,7 @@ def commit_step(draft: Draft, command: CommitStep) -> Refusal | None:
 
 def _add_calls(draft: Draft, messages: Sequence[Message], calls: tuple[NewCall, ...]) -> None:
     """One row per call of the messages that has no result beside it. Only the last message may have such
-    calls: their results follow it directly."""
+    calls: their results follow directly."""
     answered = {
         part.call_id for message in messages for part in message.parts if isinstance(part, ToolResult)
     }
@@ -144,7 +144,7 @@ def _add_calls(draft: Draft, messages: Sequence[Message], calls: tuple[NewCall, 
         (call.call_id, message.id) for message in messages for call in unanswered(message.parts, answered)
     ]
     if sorted([call.call_id for call in calls]) != sorted({call_id for call_id, _ in asked}):
-        raise Bug("the calls of a step are not those of its message")
+        raise Bug("the calls of a step do not match those of its message")
     if len(asked) != len(calls) or any(message_id != messages[-1].id for _, message_id in asked):
         raise Bug("a call was asked for twice, or its result could not follow it")
     for call in calls:
@@ -179,7 +179,7 @@ def start_calls(draft: Draft, command: StartCalls) -> Refusal | None:
     for call_id in command.call_ids:
         call = draft.call(call_id)
         if call is None or call.state != "pending" or call.abandoned:
-            return Refusal(code="stale", text=f"Call {call_id} is not there to be started.")
+            return Refusal(code="stale", text=f"Call {call_id} cannot be started.")
         draft.put_call(
             replace(
                 call,
@@ -195,7 +195,7 @@ def start_calls(draft: Draft, command: StartCalls) -> Refusal | None:
 def finish_call(draft: Draft, command: FinishCall) -> Refusal | None:
     call = draft.call(command.call_id)
     if call is None or call.state != "started" or call.run != command.run:
-        return Refusal(code="stale", text=f"Call {command.call_id} does not run as number {command.run}.")
+        return Refusal(code="stale", text=f"Call {command.call_id} is not running as number {command.run}.")
     if call.lease_number != draft.chat.lease_number:
         return Refusal(code="stale", text=f"Call {command.call_id} was started under another lease.")
     for key in command.consumes:
@@ -225,10 +225,10 @@ def _ended_at(draft: Draft, call: Call, seconds: float | None) -> datetime:
 
 
 def require_action(draft: Draft, _: RequireAction) -> Refusal | None:
-    """Nobody needs to own a chat that waits for people: the lease is given back, deadlines start to run."""
+    """A chat that waits for people needs no owner: the lease is released, and deadlines start."""
     states = {call.state for call in draft.open_calls()}
     if "waiting" not in states or states & {"pending", "started"}:
-        return Refusal(code="wrong_state", text="There is nobody to wait for, or calls are still to run.")
+        return Refusal(code="wrong_state", text="There is nobody to wait for, or calls are still to be run.")
     for call in draft.calls:
         if call.state == "waiting" and call.deadline_at is None and call.deadline_seconds is not None:
             draft.put_call(replace(call, deadline_at=draft.now + timedelta(seconds=call.deadline_seconds)))

@@ -1,2 +1,2 @@
-"""What an operator chose, from flags, environment, file and defaults. What cannot be is refused at the start,
-with one sentence that says which key it is and where."""
+"""What an operator configured, from flags, environment, file and defaults. An invalid value is refused at the
+start, with one sentence that names the key and the place."""

@@ -1,5 +1,5 @@
-"""What is wrong with the configuration although the server can start: a sentence each, for whoever starts it,
-for its log and for `holdfast doctor`."""
+"""What is wrong with the configuration although the server can start: one sentence each, for whoever starts
+it, for its log and for `holdfast doctor`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,8 +12,8 @@ def findings(config: Config, setup: Setup, environ: Mapping[str, str]) -> Iterat
     for key, name in (("compaction.model", config.compaction.model), ("titles.model", config.titles.model)):
         if name and name not in setup.models:
             yield (
-                f"{key} names {name}, and there is no such model; there is {_listed(setup)}. Until it is "
-                "corrected the default model is called."
+                f"{key} names {name}, and there is no such model; there is {_listed(setup)}. Until "
+                "this is corrected the default model is called."
             )
     used = {model.provider for model in setup.models.values() if model.enabled}
     for provider in setup.providers.values():

@@ -66,8 +66,8 @@ class Flags:
 
 
 def load(flags: Flags, environ: Mapping[str, str]) -> Config:
-    """Everything is checked but the names of tools: see `check_tools`. Raises BadConfig, one sentence. May be
-    called again while the server runs: see `reload`."""
+    """Checks everything but the names of tools: see `check_tools`. Raises BadConfig with one sentence. May be
+    called again while the server is running: see `config_reload`."""
     path = find_file(flags.config, environ)
     file = ConfigValues() if path is None else read_file(path)
     found = (
@@ -96,7 +96,7 @@ def load(flags: Flags, environ: Mapping[str, str]) -> Config:
 
 
 def _default_places(environ: Mapping[str, str]) -> ConfigValues:
-    """The defaults that begin with `~`, to be read like what somebody wrote."""
+    """The defaults that start with `~`, to be read as if somebody had written them."""
     home = environ.get("XDG_DATA_HOME")
     data = f"{home}/holdfast" if home else str(ServerSection().data)
     return ConfigValues(
@@ -132,8 +132,8 @@ def _made(section: type[T], given: Mapping[str, GivenValue], environ: Mapping[st
 
 
 def _checked_server(server: ServerSection, found: ConfigValues) -> ServerSection:
-    """Whoever can reach the port is let in by a name that was chosen: otherwise a page anywhere in the web
-    could talk to it through a browser."""
+    """If others can reach the port, the server must know its own names: otherwise any web page could talk to
+    it through a browser."""
     if not all(_is_host(host) for host in server.hosts):
         raise BadConfig(
             f"{found.plain['server', 'hosts'].place} must be names or addresses, as in holdfast.example.com, "
@@ -162,7 +162,7 @@ def is_network(text: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it. Of names only localhost is known to be here."""
+    """Whether only this machine can reach it. Of names only localhost is known to be local."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -178,7 +178,7 @@ def _is_host(text: str) -> bool:
 
 
 def _check_bus(bus: BusSection, found: ConfigValues) -> None:
-    """Without a word of what it is: a password may be in it."""
+    """Does not repeat the value: it may contain a password."""
     if (url := bus.url.reveal()) and not url.startswith(("redis://", "rediss://", "unix://")):
         raise BadConfig(
             f"{found.plain['bus', 'url'].place} must be empty, or as in redis://host, rediss://host (with "
@@ -190,8 +190,8 @@ def _check_bus(bus: BusSection, found: ConfigValues) -> None:
 
 
 def check_tools(config: Config, known: Collection[str]) -> None:
-    """What is chosen for a tool must be for one that there is: a typing error would allow what was to be
-    denied. Known only once the tools are there. Raises BadConfig."""
+    """A setting for a tool must name an existing tool: a typing error would allow what was meant to be
+    denied. Can only be checked once the tools are there. Raises BadConfig."""
     where = f" in {config.file}" if config.file else ""
     for name in config.tools.named:
         if name not in known and not name.startswith(OUTSIDE):

@@ -1,6 +1,6 @@
-"""How programs on a server's machine find it: the file in the data directory that says where the server
-answers, beside the token that counts there, and the socket for who owns the directory. A token is worth
-something only to the server whose address stands beside it, and is shown to no other."""
+"""How programs on a server's machine find it: a file in the data directory says where the server answers,
+beside the token that is valid there, and the socket for the owner of the directory. A token is only sent to
+the server whose address is next to it."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from holdfast.core.shapes import Record, encode_text
 
 ADDRESS_FILE = "server.json"
 SOCKET_FILE = "admin.sock"
-# The longest path that the address of a socket holds, on every system.
+# The longest path that a socket address can hold, on every system.
 _LONGEST = 100
 
 
@@ -29,7 +29,7 @@ class Local(Record, frozen=True, kw_only=True):
 
 
 def read_local(data: Path) -> Local | None:
-    """None: no server has started with this data directory, or it is not for this user to read."""
+    """None: no server has started with this data directory, or this user may not read it."""
     try:
         return msgspec.json.decode((data / ADDRESS_FILE).read_bytes(), type=Local)
     except (OSError, msgspec.DecodeError):
@@ -38,8 +38,8 @@ def read_local(data: Path) -> Local | None:
 
 @contextmanager
 def reachable(path: Path) -> Generator[str]:
-    """A path for the address of a socket, which has few bytes for it: where the real one is too long, a short
-    one by the opened directory. Raises OSError where there is none."""
+    """A path for a socket address, which has few bytes for it: if the real path is too long, a short one
+    through the opened directory. Raises OSError if there is none."""
     if len(os.fsencode(path)) <= _LONGEST or not sys.platform.startswith("linux"):
         yield str(path)
         return

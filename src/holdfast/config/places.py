@@ -1,5 +1,5 @@
 """Where keys are found: the file, the environment, the command line. Each gives values with the place they
-came from; what has a name that nobody knows is refused here."""
+came from; unknown names are refused here."""
 
 import os
 import re
@@ -21,7 +21,7 @@ FILE_VARIABLE = "HOLDFAST_CONFIG"
 PREFIX = "HOLDFAST_"
 ENVIRONMENT = "the environment"
 _ALL = tuple(dict.fromkeys((*SECTIONS, *NAMED_SECTIONS)))
-# What Kubernetes sets in every pod for a service named holdfast, or holdfast-anything.
+# Set by Kubernetes in every pod for a service named holdfast, or holdfast-anything.
 _OF_KUBERNETES = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)")
 
 
@@ -48,14 +48,14 @@ class ConfigValues:
         return ConfigValues({**self.plain, **nearer.plain}, named)
 
     def key_files(self) -> tuple[Path, ...]:
-        """The files of all values written as `file:PATH`: whatever the key, such a file holds a secret."""
+        """The files of all values written as `file:PATH`: whatever the key, such a file contains a secret."""
         given = [*self.plain.values(), *(value for table in self.named.values() for value in table.values())]
         return tuple(sorted({path for value in given for path in _files_in(value.value)}))
 
 
 def _files_in(value: object) -> Iterator[Path]:
     if isinstance(value, str) and value.startswith("file:"):
-        # One that names no path is complained of where it is read.
+        # One without a path is reported where it is read.
         with suppress(Unfit):
             yield path_of(value.removeprefix("file:"))
     elif isinstance(value, dict):
@@ -70,14 +70,15 @@ def _files_in(value: object) -> Iterator[Path]:
 
 
 def find_file(flag: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The one that was named by flag or variable, else the one in the person's configuration directory. Never
-    one in the current directory: whoever can write there, an agent perhaps, would decide for the server."""
+    """The one given by flag or variable, else the one in the person's configuration directory. Never one in
+    the current directory: whoever can write there, perhaps an agent, would decide for the server."""
     if flag is not None:
         return Path(os.path.expanduser(flag)).absolute()
     if named := environ.get(FILE_VARIABLE):
         return Path(os.path.expanduser(named)).absolute()
     path = default_file(environ)
-    # Unlike Path's own, this never raises: a directory that may not be looked into has no file for us.
+    # Unlike Path's own method, this never raises: in a directory that may not be read there is no file for
+    # us.
     return path if os.path.isfile(path) else None
 
 
@@ -86,8 +87,7 @@ def default_file(environ: Mapping[str, str]) -> Path:
 
 
 def passed_over(read: Path | None) -> Path | None:
-    """A file of that name in the current directory that is not the one that was read: people may expect that
-    it counts."""
+    """A file of that name in the current directory that was not read, although people may expect it to be."""
     here = Path(FILE_NAME).absolute()
     if not os.path.isfile(here) or (read is not None and os.path.realpath(read) == os.path.realpath(here)):
         return None
@@ -95,7 +95,7 @@ def passed_over(read: Path | None) -> Path | None:
 
 
 def config_directory(environ: Mapping[str, str]) -> Path:
-    """A person's own: the configuration is looked for here, and what all agents are told."""
+    """A person's own directory: for the configuration, and for instructions to all agents."""
     return Path(os.path.expanduser(environ.get("XDG_CONFIG_HOME") or "~/.config"), "holdfast")
 
 
@@ -112,7 +112,7 @@ def read_file(path: Path) -> ConfigValues:
             f"There is no configuration file {path}. Correct --config or {FILE_VARIABLE}, or leave it out."
         ) from None
     except UnicodeDecodeError:
-        raise BadConfig(f"{path} is not text in UTF-8. Save it as such.") from None
+        raise BadConfig(f"{path} is not UTF-8 text. Save it as UTF-8.") from None
     except OSError as error:
         raise BadConfig(f"{path} cannot be read ({error.strerror}). Give this user access to it.") from None
     try:
@@ -126,9 +126,7 @@ def from_tables(tables: Mapping[str, object], path: Path) -> ConfigValues:
     found = ConfigValues()
     for section, table in tables.items():
         if section not in _ALL:
-            raise BadConfig(
-                f"{path} has a section [{section}] that Holdfast does not know; {near(section, _ALL)}"
-            )
+            raise BadConfig(f"{path} has an unknown section [{section}]; {near(section, _ALL)}")
         if not isinstance(table, dict):
             raise BadConfig(f"{path}: {section} must be a section, [{section}] with keys below it.")
         for key, value in cast(dict[str, Any], table).items():
@@ -146,7 +144,7 @@ def _take(found: ConfigValues, section: str, key: str, value: object, path: Path
         raise BadConfig(f"{path}: [{section}] has no key {key}; {near(key, plain)}")
     if not isinstance(value, dict):
         raise BadConfig(f"{path}: {section}.{key} must be a section, [{section}.{key}] with keys below it.")
-    # One without keys counts: `[providers.ollama]` says all there is to say.
+    # One without keys counts: `[providers.ollama]` is complete.
     found.named.setdefault((section, key), {})
     for inner, given in cast(dict[str, Any], value).items():
         if inner not in keys:
@@ -162,12 +160,12 @@ def _keys(sections: Mapping[str, type[Record]], section: str) -> tuple[str, ...]
 
 
 def from_environment(environ: Mapping[str, str], names: Collection[tuple[str, str]] = ()) -> ConfigValues:
-    """Variables `HOLDFAST_<SECTION>_<KEY>` and `HOLDFAST_<SECTION>_<NAME>_<KEY>`. `names` are the tables that
-    the file has: a variable means the one that is spelled alike, whatever its case and dashes."""
+    """Variables `HOLDFAST_<SECTION>_<KEY>` and `HOLDFAST_<SECTION>_<NAME>_<KEY>`. `names` are the tables in
+    the file: a variable refers to the one with the same spelling, whatever its case and dashes."""
     found = ConfigValues()
     alike = {(section, _spelled(name)): name for section, name in names}
     for variable, value in sorted(environ.items()):
-        # One that is empty counts as not set.
+        # An empty variable counts as not set.
         if not variable.startswith(PREFIX) or not value or _OF_KUBERNETES.search(variable):
             continue
         if variable == FILE_VARIABLE:
@@ -178,7 +176,7 @@ def from_environment(environ: Mapping[str, str], names: Collection[tuple[str, st
             given = GivenValue(value, variable, ENVIRONMENT, as_text=True)
             found.put(section, key, given, None if name is None else alike.get((section, name), name))
         elif close := get_close_matches(section, _ALL, n=1, cutoff=0.8):
-            # Others may have variables that begin like ours; only what is nearly ours is a mistake.
+            # Others may have variables that start like ours; only near misses are mistakes.
             raise BadConfig(
                 f"The variable {variable} names no section of the configuration; did you mean "
                 f"{PREFIX}{close[0].upper()}_{rest.upper()}? Correct or remove it."
@@ -190,7 +188,7 @@ def _meant(variable: str, section: str, rest: str) -> tuple[str, str | None]:
     plain, keys = _keys(SECTIONS, section), _keys(NAMED_SECTIONS, section)
     if rest in plain:
         return rest, None
-    # The longest: `..._provider_options` does not mean a key `options`.
+    # The longest match: `..._provider_options` does not mean a key `options`.
     for key in sorted(keys, key=len, reverse=True):
         name = rest.removesuffix(f"_{key}")
         if name and name != rest:

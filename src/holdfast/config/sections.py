@@ -19,7 +19,7 @@ Network = Literal["none", "internet", "host"]
 class ServerSection(Record, frozen=True, kw_only=True):
     host: Annotated[str, Meta(description="The address to listen on.")] = "127.0.0.1"
     port: Annotated[
-        int, Meta(ge=0, le=65_535, description="The port to listen on; 0 takes one that is free.")
+        int, Meta(ge=0, le=65_535, description="The port to listen on; 0 takes any free one.")
     ] = 8420
     data: Annotated[
         Path,
@@ -31,15 +31,16 @@ class ServerSection(Record, frozen=True, kw_only=True):
     hosts: Annotated[
         tuple[str, ...],
         Meta(
-            description="Names by which browsers and programs reach the server, beside localhost. Needed "
-            "as soon as `host` is more than this machine."
+            description="Names by which browsers and programs reach the server, besides localhost. Required "
+            "when `host` lets other machines in."
         ),
     ] = ()
     proxies: Annotated[
         tuple[str, ...],
         Meta(
-            description="Addresses of proxies in front of the server (`127.0.0.1`, `10.0.0.0/8`): what they "
-            "say in `X-Forwarded-For` is believed, to count failed sign-ins by who tried. Nobody else is."
+            description="Addresses of proxies in front of the server (`127.0.0.1`, `10.0.0.0/8`): their "
+            "`X-Forwarded-For` header is trusted, so that failed sign-ins are counted per client. "
+            "Nobody else's is."
         ),
     ] = ()
     drain_seconds: Annotated[
@@ -47,16 +48,16 @@ class ServerSection(Record, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=600,
-            description="How long a server that stops still answers while `/readyz` says `stopping`, so that "
-            "load balancers notice before the door closes. Ctrl-C on a terminal does not wait.",
+            description="How long a stopping server still answers while `/readyz` says `stopping`, so that "
+            "load balancers notice in time. Ctrl-C on a terminal does not wait.",
         ),
     ] = 2.0
     secret_key: (
         Annotated[
             Secret,
             Meta(
-                description="Seals stored provider keys: 32 random bytes in base64 or hexadecimal digits. "
-                "When it is not set, the file `secret.key` in the data directory is used, and made at the "
+                description="Seals stored provider keys: 32 random bytes in base64 or hexadecimal. If not "
+                "set, the file `secret.key` in the data directory is used, and created at the "
                 "first start. Replicas that share a PostgreSQL must share it."
             ),
         ]
@@ -78,19 +79,19 @@ class BusSection(Record, frozen=True, kw_only=True):
     url: Annotated[
         Secret,
         Meta(
-            description="What replicas tell each other by. Empty: in process, or through PostgreSQL; or "
-            '`"redis://host"` (`pip install "holdfast[redis]"`), `"rediss://..."` with TLS, `"unix://..."`. '
-            "What is streamed passes through it."
+            description="How replicas notify each other. Empty: in process, or through PostgreSQL; or "
+            '`"redis://host"` (`pip install "holdfast[redis]"`), `"rediss://..."` with TLS, '
+            '`"unix://..."`. Streamed text passes through it.'
         ),
     ] = Secret("")
 
 
 class WorkerSection(Record, frozen=True, kw_only=True):
     enabled: Annotated[
-        bool, Meta(description="Whether this process runs chats, beside serving requests.")
+        bool, Meta(description="Whether this process runs chats, besides serving requests.")
     ] = True
     max_chats: Annotated[
-        int, Meta(ge=1, le=100_000, description="Top-level chats that run at once; more wait.")
+        int, Meta(ge=1, le=100_000, description="Top-level chats that run at once; others wait.")
     ] = 100
     max_agents: Annotated[
         int, Meta(ge=1, le=100_000, description="Sub-agents and agents of workflows that run at once.")
@@ -100,18 +101,22 @@ class WorkerSection(Record, frozen=True, kw_only=True):
     ] = 50
     lease_seconds: Annotated[
         float,
-        Meta(ge=3, le=300, description="How long a worker that died holds its chats before others may."),
+        Meta(
+            ge=3,
+            le=300,
+            description="How long the chats of a dead worker are held before others may take them.",
+        ),
     ] = 15.0
     grace_seconds: Annotated[
-        float, Meta(ge=0, le=3600, description="How long running calls get to end when the server stops.")
+        float, Meta(ge=0, le=3600, description="How long running calls get to finish when the server stops.")
     ] = 15.0
 
 
 class LimitsSection(Record, frozen=True, kw_only=True):
     queue: Annotated[int, Meta(ge=1, le=1000, description="Messages that may wait in one chat.")] = 20
-    steps: Annotated[int, Meta(ge=1, le=1_000_000, description="Model calls of one turn.")] = 1200
+    steps: Annotated[int, Meta(ge=1, le=1_000_000, description="Model calls in one turn.")] = 1200
     agent_depth: Annotated[
-        int, Meta(ge=0, le=100, description="How deep sub-agents may start sub-agents; 0 allows none.")
+        int, Meta(ge=0, le=100, description="How deep sub-agents may be nested; 0 allows none.")
     ] = 4
     agents_per_chat: Annotated[
         int, Meta(ge=0, le=10_000, description="Sub-agents that one chat may have.")
@@ -120,18 +125,18 @@ class LimitsSection(Record, frozen=True, kw_only=True):
 
 class WorkspacesSection(Record, frozen=True, kw_only=True):
     roots: Annotated[
-        tuple[Path, ...], Meta(description="Directories below which workspaces may be made.")
+        tuple[Path, ...], Meta(description="Directories below which workspaces may be created.")
     ] = (Path("~/code"),)
     check: Annotated[
         str,
         Meta(
             description="The command that checks a workspace after files were written, run behind the wall; "
-            "its failure is told to the model. `auto`: what the project's own files name (package.json, "
-            "Makefile, pyproject.toml). `off`: none."
+            "failures are reported to the model. `auto`: what the project's own files name "
+            "(package.json, Makefile, pyproject.toml). `off`: none."
         ),
     ] = "auto"
     check_seconds: Annotated[
-        float, Meta(ge=1, le=3600, description="After how long a check is ended, and counts as failed.")
+        float, Meta(ge=1, le=3600, description="Timeout of a check, after which it counts as failed.")
     ] = 60.0
 
 
@@ -139,23 +144,23 @@ class SandboxSection(Record, frozen=True, kw_only=True):
     network: Annotated[
         Network,
         Meta(
-            description="What commands reach. `internet`: the internet, through a network of the chat's own, "
-            "but neither this machine's other programs nor private addresses. `none`: each other alone. "
-            "`host`: all that this machine reaches. Where `internet` cannot be had, commands have none, and "
-            "`holdfast doctor` says why."
+            description="What commands can reach. `internet`: the internet, through the chat's own network, "
+            "but neither this machine's other programs nor private addresses. `none`: only each "
+            "other. `host`: everything this machine can reach. Where `internet` is not available, "
+            "commands have no network, and `holdfast doctor` says why."
         ),
     ] = "internet"
 
 
 class ToolChoice(Record, frozen=True, kw_only=True):
-    """`[tools.<name>]`: what differs for one tool."""
+    """`[tools.<name>]`: settings for one tool."""
 
     approval: Annotated[Policy, Meta(description="As above, for this tool.")] | None = None
     on_uncertain: Annotated[OnUncertain, Meta(description="As above, for this tool.")] | None = None
     timeout_seconds: (
         Annotated[
             float,
-            Meta(ge=1, le=86_400, description="After how long a call is ended; its own default otherwise."),
+            Meta(ge=1, le=86_400, description="Timeout of a call; otherwise the tool's own default."),
         ]
         | None
     ) = None
@@ -165,8 +170,8 @@ class ToolsSection(Record, frozen=True, kw_only=True):
     approval: Annotated[
         Policy,
         Meta(
-            description="Who must agree before a call runs. `auto`: what stays in the workspace or behind "
-            "the operating system's wall runs, the rest asks."
+            description="Whose approval a call needs. `auto`: what stays in the workspace or behind the "
+            "operating system's wall runs, everything else asks."
         ),
     ] = "auto"
     on_uncertain: Annotated[
@@ -194,24 +199,24 @@ class TitlesSection(Record, frozen=True, kw_only=True):
         str,
         Meta(
             description="The model that writes titles and summaries: it is called once after the first "
-            "exchange of a chat, for its title, and once after each turn, for the line below it. Empty: no "
-            "call, the first line is taken."
+            "exchange of a chat, for its title, and once after each turn, for its one-line "
+            "summary. Empty: no call, the first line is used."
         ),
     ] = ""
     summaries: Annotated[
         bool,
-        Meta(description="Whether `titles.model` also writes the summaries. Off: one call a chat, no more."),
+        Meta(description="Whether `titles.model` also writes the summaries. Off: only one call per chat."),
     ] = True
 
 
 class ModelsSection(Record, frozen=True, kw_only=True):
-    """The keys beside the tables `[models.<name>]`."""
+    """The keys besides the tables `[models.<name>]`."""
 
     default: Annotated[
         str,
         Meta(
-            description="The name of the model that is taken when none is named. Empty: what `holdfast model "
-            "default` chose, else `[models.default]`, else the first."
+            description="The default model. Empty: what `holdfast model default` chose, else "
+            "`[models.default]`, else the first."
         ),
     ] = ""
 
@@ -223,8 +228,8 @@ class FilesSection(Record, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1_048_576,
-            description="How much the files of one user may take together, those of their agents included; "
-            "0: any amount. What no chat uses any more is deleted after a day.",
+            description="How much the files of one user may take in total, including those of their agents; "
+            "0: no limit. Files that no chat uses any more are deleted after a day.",
         ),
     ] = 2048
 
@@ -234,7 +239,7 @@ class WorkflowsSection(Record, frozen=True, kw_only=True):
     max_concurrency: Annotated[int, Meta(ge=1, le=1000, description="Calls of one run at once.")] = 16
     max_agents: Annotated[int, Meta(ge=1, le=100_000, description="Agents that one run may start.")] = 1000
     cpu_seconds: Annotated[
-        float, Meta(ge=1, le=3600, description="Computing that a script may do between two calls.")
+        float, Meta(ge=1, le=3600, description="CPU time that a script may use between two calls.")
     ] = 30.0
     memory_mib: Annotated[int, Meta(ge=16, le=65_536, description="Memory of one script.")] = 128
     agent_seconds: Annotated[
@@ -278,16 +283,17 @@ class ModeChoice(Record, frozen=True, kw_only=True):
 
 class BudgetSection(Record, frozen=True, kw_only=True):
     tokens: Annotated[
-        int, Meta(ge=0, le=10**15, description="Tokens that a chat with its sub-agents may use; 0: any.")
+        int, Meta(ge=0, le=10**15, description="Tokens that a chat with its sub-agents may use; 0: no limit.")
     ] = 0
     cost_usd: Annotated[
-        float, Meta(ge=0, le=10**9, description="Dollars that a chat with its sub-agents may cost; 0: any.")
+        float,
+        Meta(ge=0, le=10**9, description="Dollars that a chat with its sub-agents may cost; 0: no limit."),
     ] = 0.0
 
 
 class Config(Record, frozen=True, kw_only=True):
-    """All of it. `providers` and `models` are those of the file and the environment; see `sources` for what
-    is merged with them."""
+    """The whole configuration. `providers` and `models` are those of the file and the environment; see
+    `sources` for what is merged with them."""
 
     server: ServerSection = ServerSection()
     database: DatabaseSection = DatabaseSection()
@@ -309,9 +315,9 @@ class Config(Record, frozen=True, kw_only=True):
     models: tuple[ModelConfig, ...] = ()
     # `[models] default = "name"`.
     default_model: str = ""
-    # Names of these that stand in the environment alone, as in "models.fast".
+    # Names of these that come only from the environment, as in "models.fast".
     only_in_environment: frozenset[str] = frozenset()
-    # The file that was read, if there is one.
+    # The file that was read, if any.
     file: Path | None = None
     # Files that secrets are read from (`file:PATH`).
     key_files: tuple[Path, ...] = ()
@@ -335,14 +341,14 @@ SECTIONS: dict[str, type[Record]] = {
     "changes": ChangesSection,
     "models": ModelsSection,
 }
-# Those with a table per name, `[providers.<name>]`, and what such a table holds.
+# Those with a table per name, `[providers.<name>]`, and what such a table contains.
 NAMED_SECTIONS: dict[str, type[Record]] = {
     "tools": ToolChoice,
     "modes": ModeChoice,
     "providers": ProviderConfig,
     "models": ModelConfig,
 }
-# What a running server takes over when it reads its configuration again; the rest needs a restart.
+# What a running server applies when it reads its configuration again; the rest needs a restart.
 RELOADED = frozenset(
     {
         "limits",
@@ -360,28 +366,41 @@ RELOADED = frozenset(
 
 # What the keys of providers and models mean: their records belong to `providers`.
 MEANINGS: dict[str, str] = {
-    "providers.kind": "Which interface it speaks; not needed when the table has the name of a kind.",
-    "providers.base_url": "Where it is. `openai` and those alike with `/v1`, `anthropic` without. Default: "
-    "the kind's own address.",
+    "providers.kind": "Which API it speaks; not needed if the table has the name of a kind.",
+    "providers.base_url": "Its address. `openai` and similar kinds with `/v1`, `anthropic` without. "
+    "Default: the kind's own address.",
     "providers.api": "The wire format. `responses` is for later: today every provider is called with `chat`.",
     "providers.api_key": 'The key: `"env:NAME"`, `"file:PATH"`, the key itself, or `"none"` for a server '
-    "that wants none. Default: the kind's usual variable.",
+    "that needs none. Default: the kind's usual variable.",
     "providers.enabled": "Whether its models may be called.",
     "models.provider": "The name of its provider.",
     "models.model": "The model's id at the provider.",
-    "models.context_limit": "Tokens of its context. Default: what the provider says, else the price list. Of "
-    "the provider's word and this one the lower counts.",
-    "models.max_output": "Tokens of one answer at most. Fewer are asked for where the model or its context "
-    "has less room.",
+    "models.context_limit": "The size of its context in tokens. Default: what the provider says, else the "
+    "price list. If the provider says less than this, the provider's number counts.",
+    "models.max_output": "The most tokens of one answer. Fewer are requested if the model or its "
+    "context has less room.",
     "models.temperature": "From 0 to 2.",
     "models.top_p": "From 0 to 1.",
     "models.top_k": "At least 1.",
     "models.presence_penalty": "From -2 to 2.",
     "models.frequency_penalty": "From -2 to 2.",
-    "models.efforts": "Words that may be chosen as effort. Default: what is known about the model.",
-    "models.inputs": "What it takes. Default: what is known about the model, else text.",
+    "models.efforts": "The efforts that may be chosen. Default: what is known about the model.",
+    "models.inputs": "The input it accepts. Default: what is known about the model, else text.",
     "models.compaction_threshold": "As `compaction.threshold`, for this model.",
-    "models.tools": "Whether it can call tools. One that cannot answers with text alone.",
-    "models.provider_options": "Further fields of the request, as the provider names them.",
+    "models.tools": "Whether it can call tools. A model that cannot answers with text only.",
+    "models.provider_options": "Further fields of the request, under the provider's names.",
     "models.enabled": "Whether it may be called.",
 }
+
+
+def needs_restart(running: Config, read: Config) -> tuple[str, ...]:
+    """The keys that differ and are only read at the start, as "section.key"; and new key files, because the
+    wall hides from commands only those known at the start."""
+    keys = tuple(
+        f"{name}.{key}"
+        for name, section in SECTIONS.items()
+        if name not in RELOADED
+        for key in section.__struct_fields__
+        if getattr(getattr(running, name), key) != getattr(getattr(read, name), key)
+    )
+    return (*keys, *(f"file:{path}" for path in read.key_files if path not in running.key_files))

@@ -1,5 +1,5 @@
-"""Providers and models of all sources as one: what the file and the environment say is nearer than what the
-database holds, and hides what has the same name there."""
+"""Providers and models of all sources as one: the file and the environment take precedence over the database,
+and hide its entries of the same name."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from holdfast.providers.kinds import KINDS
 
 T = TypeVar("T")
 
-# Who defined it, so that people know where to change it. built_in: nobody did, the server added it.
+# Who defined it, so that people know where to change it. built_in: the server added it.
 Origin = Literal["file", "environment", "database", "built_in"]
 
 
@@ -24,9 +24,10 @@ class Merged:
     models: tuple[ModelConfig, ...] = ()
     provider_origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
     model_origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
-    # The model to take when none is named; empty: nobody chose one.
+    # The default model; empty: nobody chose one.
     default: str = ""
-    # What was left out of the database's and why, a sentence each: a row must not keep the server down.
+    # What was left out of the database's entries and why, one sentence each: a bad row must not keep the
+    # server from starting.
     left_out: tuple[str, ...] = ()
 
 
@@ -36,8 +37,8 @@ def merged(
     models: Iterable[ModelConfig] = (),
     default: str = "",
 ) -> Merged:
-    """`providers`, `models` and `default` are the database's: see `accounts.stored`. Raises BadConfig for a
-    model of the configuration whose provider is nowhere."""
+    """`providers`, `models` and `default` are the database's: see `accounts.stored_providers`. Raises
+    BadConfig for a model of the configuration whose provider does not exist."""
     near_providers = {provider.name: provider for provider in config.providers}
     near_models = {model.name: model for model in config.models}
     far_providers: dict[str, ProviderConfig] = {}

@@ -1,5 +1,5 @@
-"""What a key may hold, and whether it does. Types and bounds come from the records of `sections`; a value
-comes from TOML with a type of its own, or from the environment as text."""
+"""What a key may hold, and whether a value fits. Types and bounds come from the records in `sections`; a
+value comes from TOML with its own type, or from the environment as text."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from holdfast.core.shapes import Record, check_json
 
 _YES = frozenset({"1", "true", "yes", "on"})
 _NO = frozenset({"0", "false", "no", "off"})
-# What no name, address or path has; tests for lone surrogates too, which environment variables may hold.
+# Characters that no name, address or path has; also lone surrogates, which environment variables may contain.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -32,12 +32,12 @@ class ConfigKey:
 
 @dataclass(frozen=True, slots=True)
 class GivenValue:
-    """A value and where it was found, for whoever must correct it: which key or variable, in what."""
+    """A value and where it was found, for whoever must correct it: which key or variable, in which file."""
 
     value: object
     place: str
     source: str
-    # In the environment everything is.
+    # In the environment everything is text.
     as_text: bool = False
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride] - the decorator is younger than 3.11
@@ -46,13 +46,13 @@ class GivenValue:
 
 
 class Unfit(Exception):
-    """The value is not what the key takes. The text says what it takes, and never what it was given: that may
-    be a secret in the wrong place."""
+    """The value does not fit the key. The text says what would fit, and never what was given: that may be a
+    secret in the wrong place."""
 
 
 @cache
 def keys_of(section: type[Record]) -> Mapping[str, ConfigKey]:
-    """The keys of a section. A field that holds tables is none, nor is a table's own name."""
+    """The keys of a section, without fields that hold tables, and without a table's own name."""
     info = inspect.type_info(section)
     assert isinstance(info, inspect.StructType)
     keys = [_key(field) for field in info.fields if field.name != "name"]
@@ -75,7 +75,7 @@ def _key(field: inspect.Field) -> ConfigKey:
 
 
 def expected(kind: inspect.Type) -> str:
-    """What a key of this type takes, in words."""
+    """What a key of this type accepts, in words."""
     match kind:
         case inspect.BoolType():
             return "true or false"
@@ -195,7 +195,7 @@ def _checked_table(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def path_of(text: str) -> Path:
-    """From `~` and from the working directory."""
+    """Relative to `~` and to the working directory."""
     try:
         return Path(text).expanduser().absolute()
     except RuntimeError:
@@ -203,7 +203,7 @@ def path_of(text: str) -> Path:
 
 
 def revealed(written: str, environ: Mapping[str, str]) -> str:
-    """A secret that was written as itself, as `env:NAME` or as `file:PATH`."""
+    """A secret written literally, as `env:NAME` or as `file:PATH`."""
     source, _, place = written.partition(":")
     if source == "env":
         value = environ.get(place, "").strip()

@@ -1,2 +1,2 @@
-"""Plain frozen data that every other package speaks: ids, parts, messages, usage, events, errors, the clock.
-No I/O."""
+"""Plain frozen data shared by every other package: ids, parts, messages, usage, events, errors, the clock. No
+I/O."""

@@ -1,5 +1,5 @@
-"""People and what they may do, and what is kept for them beside their chats. No record here holds a secret:
-of a token there is only what it may do, of a provider's key only its sealed form."""
+"""People, their permissions, and what is stored for them besides chats. No record here holds a secret in the
+clear: a token has only its permissions, a provider only the sealed form of its key."""
 
 from datetime import datetime
 from typing import Literal
@@ -9,8 +9,8 @@ from holdfast.core.ids import AuditId, NamedAgentId, TokenId, UserId, WorkspaceI
 from holdfast.core.shapes import Json, Record
 
 Role = Literal["admin", "member"]
-# api: made by a person for a program.  one_time: exchanged once for a session.  session: a browser's.
-# local: the server's own, in a file of its data directory, for programs on the same machine.
+# api: made by a person for a program.  one_time: exchanged once for a session.  session: a browser's. local:
+# the server's own, in a file in its data directory, for programs on the same machine.
 TokenKind = Literal["api", "one_time", "session", "local"]
 Scope = Literal["chats:read", "chats:write", "admin"]
 SCOPES: tuple[Scope, ...] = ("chats:read", "chats:write", "admin")
@@ -34,13 +34,13 @@ class Token(Record, frozen=True, kw_only=True):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
-    # Where a session was begun; null for tokens of programs.
+    # Where the session was started; null for tokens of programs.
     address: str | None = None
 
 
 class NamedAgent(Record, frozen=True, kw_only=True):
-    """A chat may be started as one: its instructions, model and tools are taken from it. One that is
-    published may be used by everybody, and changed by its owner alone."""
+    """Instructions, model and tools under a name; a chat may be started as one. A published agent may be used
+    by everybody, but changed only by its owner."""
 
     id: NamedAgentId
     owner_id: UserId
@@ -49,7 +49,7 @@ class NamedAgent(Record, frozen=True, kw_only=True):
     instructions: str
     model: str | None
     effort: str | None
-    # The tools it may use; None: all.
+    # The tools it may use; None means all.
     tools: tuple[str, ...] | None
     published: bool
     created_at: datetime
@@ -57,14 +57,15 @@ class NamedAgent(Record, frozen=True, kw_only=True):
     # What chats that are started as it begin with; None: the server's choice.
     mode: str | None = None
     writes: Writes | None = None
-    # Of an agent that a file of a workspace describes: where it counts, and the content that was trusted.
+    # Only for an agent described by a file in a workspace: the workspace it applies to, and the content that
+    # was trusted.
     workspace_id: WorkspaceId | None = None
     path: str | None = None
     digest: str | None = None
 
 
 class StoredProvider(Record, frozen=True, kw_only=True):
-    """A provider as an admin configured it. `config` has all but the name and the key."""
+    """A provider as an admin configured it. `config` holds everything but the name and the key."""
 
     name: str
     config: Json
@@ -73,12 +74,12 @@ class StoredProvider(Record, frozen=True, kw_only=True):
     updated_at: datetime
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride] - the decorator is younger than 3.11
-        """Without the key, sealed as it is: configuration ends up in logs."""
+        """Omits even the sealed key: configuration ends up in logs."""
         return f"StoredProvider(name={self.name!r}, has_key={self.sealed_key is not None})"
 
 
 class StoredModel(Record, frozen=True, kw_only=True):
-    """A model as an admin configured it. `config` has all but the name."""
+    """A model as an admin configured it. `config` holds everything but the name."""
 
     name: str
     config: Json
@@ -87,14 +88,14 @@ class StoredModel(Record, frozen=True, kw_only=True):
 
 
 class AuditEntry(Record, frozen=True, kw_only=True):
-    """Somebody did something that others may ask about, or was not let. `user_id` is None for the server
-    itself and for who could not be told."""
+    """An action worth auditing, or an attempt that was refused. `user_id` is None for the server itself and
+    for callers who could not be identified."""
 
     id: AuditId
     at: datetime
     user_id: UserId | None
     action: str
-    # What it was done to, as "kind:id".
+    # The object of the action, as "kind:id".
     target: str | None
     outcome: Literal["done", "denied"]
     detail: Json

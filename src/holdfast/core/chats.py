@@ -1,5 +1,4 @@
-"""The chat as clients see it, and what a person chose for it. Its execution state lives in
-`holdfast.chats`."""
+"""The chat as clients see it, and its settings. Its execution state lives in `holdfast.chats`."""
 
 from datetime import datetime
 from typing import Literal
@@ -28,7 +27,7 @@ class ClientTool(Record, frozen=True, kw_only=True):
 
 
 class Settings(Record, frozen=True, kw_only=True):
-    """What was chosen for a chat. None of it is execution state: changing it never moves `version`."""
+    """A chat's settings. They are not execution state: changing them never moves `version`."""
 
     title: str = ""
     title_source: TitleSource = "none"
@@ -43,19 +42,19 @@ class Settings(Record, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     pinned: bool = False
     budget: Budget | None = None
-    # Model calls of one turn at most; None: as many as the server allows.
+    # The most model calls in one turn; None: the server's limit.
     max_steps: int | None = None
 
 
 class Found(Record, frozen=True, kw_only=True):
-    """Where a search found its words: the message, and the line of it."""
+    """Where a search matched: the message, and the line in it."""
 
     message_id: MessageId
     line: str
 
 
 class LastTurn(Record, frozen=True, kw_only=True):
-    """How the newest turn that is over ended."""
+    """How the newest finished turn ended."""
 
     outcome: TurnOutcome
     finished_at: datetime
@@ -68,8 +67,8 @@ class Chat(Record, frozen=True, kw_only=True):
     status: Status
     waiting: Waiting | None
     archived: bool
-    # These two are what the next turn uses: chosen for the chat, else for the named agent that it was started
-    # as. None: the default model, and what it does by itself.
+    # The model and effort of the next turn: the chat's own, else those of its named agent. None: the default
+    # model, and the model's own default effort.
     model: str | None
     effort: str | None
     owner_id: UserId
@@ -77,7 +76,7 @@ class Chat(Record, frozen=True, kw_only=True):
     parent_call_id: CallId | None
     root_id: ChatId
     run_id: RunId | None
-    # The three ids above say the same of sub-agents and of agents of runs.
+    # Contains the same facts as the three ids above, for sub-agents and agents of runs.
     origin: Origin
     workspace_id: WorkspaceId | None
     labels: tuple[str, ...]
@@ -92,11 +91,11 @@ class Chat(Record, frozen=True, kw_only=True):
     usage: Usage
     created_at: datetime
     updated_at: datetime
-    # None: no turn is over yet.
+    # None: no turn has ended yet.
     last_turn: LastTurn | None = None
     # How many sub-agents it started.
     children: int = 0
-    # Model calls of one turn at most; None: as many as the server allows.
+    # The most model calls in one turn; None: the server's limit.
     max_steps: int | None = None
     # What the agent may do: `build`, `plan`, `ask`, or one of the configuration's.
     mode: str = BUILD
@@ -104,6 +103,6 @@ class Chat(Record, frozen=True, kw_only=True):
 
 
 class ListedChat(Chat, frozen=True, kw_only=True):
-    """A chat of a list; `found` when it is there because of what was said in it."""
+    """A chat in a list; `found` is set when the chat is listed because its messages matched a search."""
 
     found: Found | None = None

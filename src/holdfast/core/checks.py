@@ -1,12 +1,12 @@
-"""What the check of a workspace said after files were written. It is told in a notice, and is a span of the
-trace."""
+"""The result of a workspace's check, which runs after files were written. It is reported in a notice and is a
+span of the trace."""
 
 from datetime import datetime
 from typing import Literal
 
 from holdfast.core.shapes import Record
 
-# The code of such a notice.
+# The code of that notice.
 CHECK = "check"
 CheckResult = Literal["passed", "failed", "timed_out"]
 
@@ -21,13 +21,13 @@ class Checked(Record, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """As it is told; only what went wrong needs its output told."""
+        """The text of the notice. Only a failed check includes its output."""
         seconds = (self.finished_at - self.started_at).total_seconds()
         match self.result:
             case "passed":
-                return f"After the last changes the check `{self.command}` passed ({seconds:.1f} s)."
+                return f"The check `{self.command}` passed after the last changes ({seconds:.1f} s)."
             case "timed_out":
                 ending = f"did not end within {seconds:.0f} s"
             case "failed":
                 ending = f"ended with {self.exit_code}"
-        return f"After the last changes the check `{self.command}` {ending}:\n{self.output}"
+        return f"The check `{self.command}` {ending} after the last changes:\n{self.output}"

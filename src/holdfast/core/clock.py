@@ -1,5 +1,6 @@
-"""The clock, passed in wherever time matters. `now` is the wall (UTC, whole microseconds, as the database
-keeps it); `elapsed` counts suspend, so that a laptop that slept does not believe it still owns anything."""
+"""The clock, passed in wherever time matters. `now` is the wall clock (UTC, whole microseconds, like the
+database). `elapsed` also counts time spent suspended, so that a laptop that slept does not believe it still
+owns anything."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -24,8 +25,8 @@ class SystemClock:
 
 
 class Stopwatch:
-    """Times one thing that begins now. When it ends is counted from when it began, whatever the wall does
-    meanwhile; nothing takes no time at all."""
+    """Measures one thing that starts now. The end is the start plus the elapsed time, whatever the wall clock
+    does meanwhile; the result is never negative."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -41,8 +42,8 @@ class Stopwatch:
 
 
 class SteadyClock:
-    """What the wall said when this was made, and the time since: for deadlines that one process keeps, which
-    a jump of the wall must neither reach nor put off."""
+    """The wall clock's time when this was made plus the time elapsed since. For deadlines kept by one
+    process: a jump of the wall clock must neither trigger nor postpone them."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -1,4 +1,5 @@
-"""Collisions: chats that changed the same file at about the same time. They block nothing; they are told."""
+"""Collisions: chats that changed the same file at about the same time. They block nothing; the chats are
+told."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -7,19 +8,19 @@ from typing import Literal
 from holdfast.core.ids import ChatId, EditId, UserId
 from holdfast.core.shapes import Record
 
-# same_lines: a line in common, or one of them made, replaced or deleted the whole file.
-# near_lines: at most NEAR_LINES between them.  same_file: further apart.
+# same_lines: they share a line, or one of them created, replaced or deleted the whole file. near_lines: at
+# most NEAR_LINES apart.  same_file: further apart.
 Severity = Literal["same_lines", "near_lines", "same_file"]
 NEAR_LINES = 5
 
-# First and last lines that were changed, from 1; None: the whole file.
+# First and last changed line, counted from 1; None: the whole file.
 Lines = tuple[tuple[int, int], ...] | None
 
 _WORST_FIRST: tuple[Severity, ...] = ("same_lines", "near_lines", "same_file")
 
 
 class FileEdit(Record, frozen=True, kw_only=True):
-    """`place` is the same for all who mean this file, `path` is how the chat names it."""
+    """`place` identifies the file for all chats; `path` is this chat's name for it."""
 
     id: EditId
     owner_id: UserId
@@ -33,7 +34,7 @@ class FileEdit(Record, frozen=True, kw_only=True):
 class Collision(Record, frozen=True, kw_only=True):
     path: str
     severity: Severity
-    # All who changed it, the one that is told first.
+    # All chats that changed it, starting with the one that is told.
     chats: tuple[ChatId, ...]
 
 

@@ -1,17 +1,18 @@
-"""What an edit of several files is about to do: enough to tell afterwards which files it changed, and to
-bring it to an end. It names contents by their digests, so nobody who changes a file can pretend to be it."""
+"""What an edit of several files is about to do: enough to find out afterwards which files it changed, and to
+finish it. Contents are identified by their digests, so a file changed by somebody else is never mistaken for
+one of its own."""
 
 from typing import Literal
 
 from holdfast.core.ids import CallId, ChatId, UserId, WorkspaceId
 from holdfast.core.shapes import Record
 
-# begun: some files may have been changed. made: all of them were.
+# begun: some files may have been changed. made: all of them have been.
 IntentState = Literal["begun", "made"]
 
 
 class IntendedFile(Record, frozen=True, kw_only=True):
-    """SHA-256 of what the file held and of what it is to hold."""
+    """SHA-256 of the file's content before the edit and after it."""
 
     parts: tuple[str, ...]
     before: str

@@ -1,37 +1,37 @@
 """Every error Holdfast raises on purpose. Each has a stable code, a text that is safe to show, and says
-whether trying again can help.
+whether retrying can help.
 
 HoldfastError
- +-- InvalidInput            what was asked makes no sense
+ +-- InvalidInput            the request makes no sense
  |    +-- BadScript          a workflow script that cannot be read, and the line
  |    +-- BadFlow            the definition of a flow that cannot be used, with line and column
  |    +-- TooLarge           it is larger than what is taken
  |    +-- WrongUsage         a command was given what it does not take
  +-- NotFound                there is no such thing, or it is somebody else's
  +-- Forbidden               the caller may not do this
- +-- WrongState              it would be possible, but not as things are now
- |    +-- CallOver           the call this is done for does not go on any more, or not here
- |    +-- Contradiction      a workflow script does not take the way that its journal has
- +-- TryAgain                nothing is wrong with the request; it cannot be done now
+ +-- WrongState              possible in general, but not in the current state
+ |    +-- CallOver           the call this was done for has ended, or runs elsewhere
+ |    +-- Contradiction      a workflow script does not repeat the calls in its journal
+ +-- TryAgain                nothing is wrong with the request; it cannot be done right now
  |    +-- StoreFull          no space is left where the database lives
  |    +-- StoreClosed        the store is shutting down
  |    +-- Shortage           no thread, process, descriptor or memory is left on this machine
- |         +-- NotBegun      and nothing was done of what was asked for
+ |         +-- NotBegun      and nothing of the request was done
  +-- CannotStart             one sentence: what is wrong and what to do
- |    +-- BadConfig          a key or variable that is unknown or has an impossible value
- |    |    +-- BadFlag       the same of the command line: wrong usage
- |    +-- BadSecretKey       stored keys cannot be opened with the secret key that is there
- |    +-- BadDatabaseUrl     the URL cannot be understood
- |    +-- DatabaseUnreachable  nobody answers, or the password is wrong
+ |    +-- BadConfig          an unknown key or variable, or an impossible value
+ |    |    +-- BadFlag       the same on the command line: wrong usage
+ |    +-- BadSecretKey       stored keys cannot be opened with the current secret key
+ |    +-- BadDatabaseUrl     the URL cannot be parsed
+ |    +-- DatabaseUnreachable  nothing answers, or the password is wrong
  |    +-- DatabaseInUse      another server process owns the file
  |    +-- DatabaseTooNew     written by a newer version
- |    +-- DatabaseDamaged    not a database of ours, or corrupted
- |    +-- DirectoryUnusable  the data directory cannot be written
- |    +-- MigrationFailed    a schema change could not be made
- +-- CannotRun               a command could not be started; nothing of it was run
- +-- AttemptFailed           one attempt at a model call did not give a whole answer
- +-- Unreachable             no server answers where one should be
- +-- Refused                 a server answered what we asked of it with a problem
+ |    +-- DatabaseDamaged    not one of our databases, or corrupted
+ |    +-- DirectoryUnusable  the data directory cannot be written to
+ |    +-- MigrationFailed    a schema migration failed
+ +-- CannotRun               a command could not be started; none of it ran
+ +-- AttemptFailed           an attempt at a model call did not return a complete answer
+ +-- Unreachable             no server answers at the address
+ +-- Refused                 a server answered our request with a problem
  +-- Bug                     an invariant does not hold; the transaction was not committed
 """
 
@@ -53,7 +53,7 @@ class InvalidInput(HoldfastError):
     code = "invalid_input"
 
     def __init__(self, text: str, *, field: str | None = None) -> None:
-        """`field` is where it is, by the name that it has in requests; None: it is not one field's."""
+        """`field` is the name of the offending field in the request; None if it is not about one field."""
         super().__init__(text)
         self.field = field
 
@@ -103,7 +103,7 @@ class CallOver(WrongState):
 
 
 class Contradiction(WrongState):
-    """The script's text is pinned, so nothing that it was told can have made it."""
+    """The script's text is pinned, so only something nondeterministic in the script can cause this."""
 
     code = "contradiction"
 
@@ -130,7 +130,7 @@ class Shortage(TryAgain):
 
 
 class NotBegun(Shortage):
-    """Of something that may not be repeated: it can be, this time."""
+    """Raised for an operation that normally must not be repeated: this time it may be."""
 
     code = "not_begun"
 
@@ -185,7 +185,7 @@ class CannotRun(HoldfastError):
 
 
 class AttemptFailed(HoldfastError):
-    """Whether another attempt can help is said by the failure."""
+    """The failure says whether another attempt can help."""
 
     code = "attempt_failed"
 
@@ -195,7 +195,8 @@ class AttemptFailed(HoldfastError):
         retry_after_seconds: float | None = None,
         limits: ModelLimits | None = None,
     ) -> None:
-        """`limits`: what the refusal says about the model, so that the next attempt can follow it."""
+        """`limits`: what the provider's refusal says about the model's limits, so that the next attempt can
+        respect them."""
         super().__init__(failure.message)
         self.failure = failure
         self.retry_after_seconds = retry_after_seconds
@@ -207,7 +208,7 @@ class Unreachable(HoldfastError):
 
 
 class Refused(HoldfastError):
-    """`status` and `problem` (its code) are the server's."""
+    """`status` and `problem` (its code) come from the server."""
 
     code = "refused"
 

@@ -1,4 +1,4 @@
-"""What travels on the bus. Everything here may be lost, doubled or late: it says where to look, never what is
+"""The messages on the bus. Any of them may be lost, duplicated or late: they say where to look, never what is
 true."""
 
 from datetime import datetime
@@ -21,33 +21,33 @@ class _Event(Record, frozen=True, kw_only=True, tag_field="t"):
 
 
 class Hint(_Event, frozen=True, kw_only=True, tag="h"):
-    """The chat moved to this version (or its settings changed at it, or it is gone)."""
+    """The chat moved to this version, or its settings changed at it, or it was deleted."""
 
     chat_id: ChatId
     owner_id: UserId
     version: int
     history_version: int
     status: Status | None
-    # running or interrupting, and nobody owns it: a worker may come and take it.
+    # It is running or interrupting and nobody owns it: a worker may take it.
     wanted: bool = False
     # A delivery waits for this chat.
     delivery: bool = False
 
 
 class RunHint(_Event, frozen=True, kw_only=True, tag="w"):
-    """The run of a workflow moved to this version."""
+    """The workflow run moved to this version."""
 
     run_id: RunId
     owner_id: UserId
     version: int
-    # Nobody runs it: a worker may come and take it.
+    # Nobody executes it: a worker may take it.
     wanted: bool = False
-    # It has ended and never changes again.
+    # It has ended and will never change again.
     over: bool = False
 
 
 class Episode(Record, frozen=True, kw_only=True, array_like=True):
-    """One try at one step: what live parts belong to."""
+    """One attempt at one step; live parts belong to it."""
 
     history_version: int
     attempt: int
@@ -64,9 +64,9 @@ class LiveParts(_Event, frozen=True, kw_only=True, tag="p"):
 
 
 class LiveStep(_Event, frozen=True, kw_only=True, tag="l"):
-    """A step under way: sent when an attempt begins and about twice a second while it streams. Its usage is
-    what the provider reported so far and an estimate beyond, to be added to the chat's own. The spans that
-    follow from it: `telemetry.spans.under_way`."""
+    """A step in progress: sent when an attempt starts and about twice a second while it streams. Its usage is
+    what the provider has reported so far, and an estimate for the rest; it comes on top of the chat's own
+    usage. `telemetry.spans.under_way` makes spans of it."""
 
     chat_id: ChatId
     episode: Episode
@@ -80,7 +80,7 @@ class LiveStep(_Event, frozen=True, kw_only=True, tag="l"):
 
 
 class Skipped(_Event, frozen=True, kw_only=True, tag="s"):
-    """Live parts that were too large to travel: ask the owner to repeat them, or wait for the commit."""
+    """Live parts that were too large to send: ask the owner to repeat them, or wait for the commit."""
 
     chat_id: ChatId
     episode: Episode
@@ -89,7 +89,7 @@ class Skipped(_Event, frozen=True, kw_only=True, tag="s"):
 
 
 class Repeat(_Event, frozen=True, kw_only=True, tag="r"):
-    """A watcher misses parts from `first` on; whoever owns the chat sends them again."""
+    """A watcher is missing the parts from `first` on; the chat's owner sends them again."""
 
     chat_id: ChatId
     episode: Episode
@@ -97,17 +97,17 @@ class Repeat(_Event, frozen=True, kw_only=True, tag="r"):
 
 
 class Configured(_Event, frozen=True, kw_only=True, tag="c"):
-    """Providers or models of the database were changed."""
+    """Providers or models in the database were changed."""
 
 
 class Reread(_Event, frozen=True, kw_only=True, tag="a"):
-    """Anything may have been missed: read everything you watch again."""
+    """Anything may have been missed: re-read everything you watch."""
 
     reason: Literal["connected", "overflow"]
 
 
 BusEvent = Hint | RunHint | LiveParts | LiveStep | Skipped | Repeat | Configured | Reread
-# What only those who watch a chat care for, and may be dropped: the commit says better.
+# Events that matter only to watchers of a chat and may be dropped, because the commit supersedes them.
 LIVE = (LiveParts, LiveStep, Skipped)
 
 encoder = msgspec.json.Encoder()

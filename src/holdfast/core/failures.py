@@ -1,4 +1,4 @@
-"""Failures: why a turn or an attempt did not succeed, as people and clients are told."""
+"""Failures: why a turn or an attempt did not succeed, as shown to people and clients."""
 
 from datetime import datetime
 
@@ -15,8 +15,8 @@ class Failure(Record, frozen=True, kw_only=True):
 
 
 class ModelLimits(Record, frozen=True, kw_only=True):
-    """What a failed attempt says about its model. `room` is for an answer to this request alone; the others
-    hold for every request."""
+    """What a failed attempt says about its model. `room` is the space left for an answer to this request
+    only; the others hold for every request."""
 
     max_output: int | None = None
     context_limit: int | None = None
@@ -25,7 +25,7 @@ class ModelLimits(Record, frozen=True, kw_only=True):
 
 
 class Retry(Failure, frozen=True, kw_only=True):
-    """A failed attempt that will be tried again at `next_at`."""
+    """A failed attempt that will be retried at `next_at`."""
 
     attempt: int
     delay_ms: int

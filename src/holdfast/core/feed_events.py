@@ -1,6 +1,6 @@
-"""The catalogue of feed events: what each is called, the shape of its data, and which feeds tell it. Frames,
-the OpenAPI document, the command line and the page's types all come from it. Clients skip what they do not
-know, so an event may be added at any time."""
+"""The catalogue of feed events: each event's name, the shape of its data, and which feeds send it. Frames,
+the OpenAPI document, the command line and the page's types are all generated from it. Clients ignore events
+they do not know, so one may be added at any time."""
 
 from typing import Literal, NamedTuple, get_args
 
@@ -48,13 +48,14 @@ EventName = Literal[
     "status",
     "usage",
 ]
-# closing: the server stops.  deleted: there is nothing left to watch.  access: the watcher lost its right to
-# watch.  slow: it did not read.  failed: a fault of ours.  over: nothing more will ever happen.
+# closing: the server is stopping.  deleted: there is nothing left to watch.  access: the watcher lost its
+# permission.  slow: it did not read fast enough.  failed: an error of ours.  over: nothing more will ever
+# happen.
 ClosingReason = Literal["closing", "deleted", "access", "slow", "failed", "over"]
 
 
 class Replaces(Record, frozen=True, kw_only=True):
-    """The episode whose preview a message stands in for."""
+    """The episode whose preview is replaced by a message."""
 
     history_version: int
     attempt: int
@@ -98,15 +99,15 @@ class RemovedData(Record, frozen=True, kw_only=True):
 
 
 class PreviewReset(Record, frozen=True, kw_only=True):
-    """What was shown of the message under way is withdrawn."""
+    """The preview of the current message is withdrawn."""
 
 
 class HistoryReset(Record, frozen=True, kw_only=True):
-    """History was removed; the visible one follows."""
+    """History was removed; the remaining visible history follows."""
 
 
 class CaughtUp(Record, frozen=True, kw_only=True):
-    """Everything that was missed has been told."""
+    """Everything that was missed has been sent."""
 
 
 class Closing(Record, frozen=True, kw_only=True):

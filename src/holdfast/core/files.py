@@ -1,4 +1,4 @@
-"""Files that people and agents put into chats. What they hold is found by its hash."""
+"""Files that people and agents put into chats. Contents are addressed by their hash."""
 
 from datetime import datetime
 
@@ -13,7 +13,7 @@ class StoredFile(Record, frozen=True, kw_only=True):
     name: str
     media_type: str
     size: int
-    # SHA-256 of the content, in hexadecimal digits.
+    # SHA-256 of the content, in hexadecimal.
     hash: str
     created_at: datetime
 

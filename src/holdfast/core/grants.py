@@ -1,4 +1,4 @@
-"""Grants: what a person lets one chat read outside of its workspace. Never writing."""
+"""Grants: paths outside its workspace that a person lets one chat read. Never write."""
 
 from datetime import datetime
 from typing import Literal
@@ -11,17 +11,17 @@ GrantKind = Literal["file", "directory"]
 
 
 class Grant(Record, frozen=True, kw_only=True):
-    """`path` is absolute and without links, as the file system had it when it was granted."""
+    """`path` is absolute and has no symbolic links, as resolved when it was granted."""
 
     id: GrantId
     chat_id: ChatId
     # The call that asked for it.
     call_id: CallId
     path: str
-    # A directory stands for everything below it.
+    # A directory includes everything below it.
     kind: GrantKind
     reason: str
     granted_by: UserId
     granted_at: datetime
-    # `once`: it counts in the turn that asked for it, and no longer. Otherwise it counts for the chat.
+    # `once`: valid for the turn that asked for it. Otherwise for the whole chat.
     scope: Scope = "chat"

@@ -35,12 +35,12 @@ class Message(Record, frozen=True, kw_only=True):
 
 
 class HistoryEntry(Record, frozen=True, kw_only=True, array_like=True):
-    """Of a message that a model is shown, what it is shown and what a worker goes by. Long histories are read
-    as these, and nothing of them that is not needed."""
+    """The part of a message that the model is shown and the worker needs. Long histories are read in this
+    form, without the rest."""
 
     turn: int
     role: Role
-    # A summary that stands for everything before it.
+    # A summary that replaces everything before it.
     boundary: bool
     interrupted: bool
     model: str | None
@@ -65,7 +65,7 @@ def entries_of(messages: Iterable[Message]) -> list[HistoryEntry]:
 
 
 class QueueItem(Record, frozen=True, kw_only=True):
-    """A queue item as clients see it; `hold_token` only in the answer to who took the hold."""
+    """A queue item as clients see it; `hold_token` is only returned to the client that took the hold."""
 
     id: QueueItemId
     content: Parts

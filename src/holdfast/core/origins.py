@@ -1,5 +1,5 @@
-"""Where a chat comes from, tagged by `kind`. It never changes. A chat of a new kind is a new member here; who
-waits for the chat's end, and whether it is listed, follows from it."""
+"""Where a chat comes from: a union tagged by `kind`, which never changes. A new kind of chat is a new member
+here. Who waits for the chat's end, and whether it is listed, follows from its origin."""
 
 from holdfast.core.ids import CallId, ChatId, RunId
 from holdfast.core.shapes import Record
@@ -10,7 +10,7 @@ class _Origin(Record, frozen=True, kw_only=True, tag_field="kind"):
 
 
 class FromPerson(_Origin, frozen=True, kw_only=True, tag="person"):
-    """A person, or a program in a person's name; also what was imported."""
+    """Started by a person, by a program in a person's name, or imported."""
 
 
 class FromChat(_Origin, frozen=True, kw_only=True, tag="chat"):
@@ -21,13 +21,13 @@ class FromChat(_Origin, frozen=True, kw_only=True, tag="chat"):
 
 
 class FromRun(_Origin, frozen=True, kw_only=True, tag="run"):
-    """An agent of a workflow's run."""
+    """An agent of a workflow run."""
 
     run_id: RunId
 
 
 class FromFork(_Origin, frozen=True, kw_only=True, tag="fork"):
-    """A person's copy of another chat, which may be gone by now."""
+    """A person's copy of another chat, which may have been deleted since."""
 
     chat_id: ChatId
 
@@ -50,6 +50,6 @@ def run_of(origin: Origin) -> RunId | None:
 
 
 def is_agent(origin: Origin) -> bool:
-    """Whether somebody else than a person waits for its end: it is not in the list of chats, and counts as an
-    agent where capacity is counted."""
+    """Whether something other than a person waits for its end. Such a chat is not in the chat list and uses
+    an agent's slot."""
     return isinstance(origin, (FromChat, FromRun))

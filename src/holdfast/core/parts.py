@@ -23,7 +23,7 @@ class Reasoning(_Part, frozen=True, kw_only=True, tag="reasoning"):
     text: str
     started_at: datetime | None = None
     finished_at: datetime | None = None
-    # What the provider wants back word for word (a signature, an encrypted block).
+    # What the provider must get back verbatim (a signature, an encrypted block).
     provider_data: Json | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -32,7 +32,7 @@ class ToolCall(_Part, frozen=True, kw_only=True, tag="tool_call"):
     name: str
     input: Json
     provider_executed: bool = False
-    # The provider's own id of the call and what else it wants back.
+    # The provider's own id of the call, and anything else it must get back.
     provider_data: Json | msgspec.UnsetType = msgspec.UNSET
 
 

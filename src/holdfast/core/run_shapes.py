@@ -1,4 +1,5 @@
-"""Runs as clients see them, through the API and on the feed: shapes, and how stored rows become these."""
+"""Runs as clients see them through the API and the feed: the shapes, and how stored rows are converted to
+them."""
 
 from datetime import datetime
 from typing import Literal
@@ -23,7 +24,7 @@ from holdfast.core.usage import Budget, Usage
 
 
 class RunListed(Record, frozen=True, kw_only=True):
-    """A run in a list. Of its budget, `tokens` are output tokens."""
+    """A run in a list. `tokens` of its budget are output tokens."""
 
     id: RunId
     name: str
@@ -32,7 +33,7 @@ class RunListed(Record, frozen=True, kw_only=True):
     error: RunError | None
     budget: Budget
     resumed_from: RunId | None
-    # A sentence: why calls of another run are reused, or are not; null: there was none.
+    # A sentence that says why calls of another run are reused or not; null if there is no such run.
     reuse: str | None
     workspace_id: WorkspaceId | None
     model: str | None
@@ -42,23 +43,23 @@ class RunListed(Record, frozen=True, kw_only=True):
 
 
 class RunData(RunListed, frozen=True, kw_only=True):
-    """Of the event `run`: what other events tell of a run is not in it."""
+    """The data of the event `run`, without what other events already carry."""
 
     args: Json
     result: Json
 
 
 class CallShown(Record, frozen=True, kw_only=True):
-    """An agent, or another workflow. `id` is its own within the run."""
+    """A call of an agent or of another workflow. `id` is its own within the run."""
 
     id: str
     kind: Literal["agent", "workflow"]
     label: str | None
     phase: str | None
     status: CallStatus
-    # The agent, or one that it started, waits for a person.
+    # The agent, or one it started, waits for a person.
     needs_you: bool = False
-    # Lent by an earlier run, so it cost nothing; then the chat is that run's.
+    # Reused from an earlier run, so it cost nothing; the chat then belongs to that run.
     reused: bool
     chat_id: ChatId | None
     usage: Usage | None
@@ -68,7 +69,8 @@ class CallShown(Record, frozen=True, kw_only=True):
 
 
 class LineShown(Record, frozen=True, kw_only=True):
-    """Something that a script, or the server about the run, said. Numbers rise; some belong to phases."""
+    """A log line, from the script or from the server about the run. Numbers increase; a line may belong to a
+    phase."""
 
     number: int
     kind: Literal["log", "warning"]
@@ -79,12 +81,12 @@ class LineShown(Record, frozen=True, kw_only=True):
 class RunShown(RunData, frozen=True, kw_only=True):
     """A run with everything that belongs to it."""
 
-    # Its text as it was when the run began, whatever became of the workflow since.
+    # The script's text when the run started, whatever happened to the workflow since.
     script: str
     phases: tuple[RunPhase, ...]
     calls: tuple[CallShown, ...]
     log: tuple[LineShown, ...]
-    # How many of the calls.
+    # The number of calls.
     reused: int
 
 
@@ -124,7 +126,7 @@ def run_listed(run: Run) -> RunListed:
 
 
 def call_shown(call: RunCall) -> CallShown | None:
-    """None: a pause, which is nobody's work."""
+    """None for a pause, which nobody works on."""
     if call.kind == "pause":
         return None
     return CallShown(

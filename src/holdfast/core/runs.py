@@ -1,4 +1,4 @@
-"""Runs of workflow scripts, as stored and as clients see them: the run, its calls, what it said."""
+"""Runs of workflow scripts, as stored and as clients see them: the run, its calls, its log lines."""
 
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -10,12 +10,12 @@ from holdfast.core.shapes import Json, Record
 from holdfast.core.usage import Budget, Usage
 
 Language = Literal["javascript", "python"]
-# pending: waits for its turn.
+# pending: waiting for a slot.
 RunStatus = Literal["pending", "running", "succeeded", "failed", "cancelled"]
 CallKind = Literal["agent", "workflow", "pause"]
 CallStatus = Literal["pending", "running", "succeeded", "failed", "cancelled"]
-# Succeeded: the script heard a value. Failed: it heard null or an error. Only the first are lent to other
-# runs.
+# Succeeded: the script got a value. Failed: it got null or an error. Only successful calls are reused by
+# other runs.
 CallOutcome = Literal["succeeded", "failed", "cancelled"]
 LineKind = Literal["log", "warning", "phase"]
 
@@ -23,21 +23,21 @@ OVER: frozenset[RunStatus] = frozenset(("succeeded", "failed", "cancelled"))
 
 
 class CallError(Record, frozen=True, kw_only=True):
-    """Thrown where the script waits for the call."""
+    """Thrown in the script where it waits for the call."""
 
     kind: Literal["failed", "refused", "budget"]
     message: str
 
 
 class RunError(Record, frozen=True, kw_only=True):
-    """Why a run failed, and the line of the script where it did, if there is one."""
+    """Why a run failed, and the line of the script, if known."""
 
     message: str
     line: int | None = None
 
 
 class RunPhase(Record, frozen=True, kw_only=True):
-    """A phase that the script planned, that has begun, or both."""
+    """A phase that the script has planned, started, or both."""
 
     title: str
     detail: str | None = None
@@ -46,7 +46,7 @@ class RunPhase(Record, frozen=True, kw_only=True):
 
 
 class RunLine(Record, frozen=True, kw_only=True):
-    """Something said: by a script (then `place` counts its lines) or by the server."""
+    """A log line: from the script (then `place` counts its lines) or from the server."""
 
     number: int
     scope: int = 0
@@ -57,7 +57,7 @@ class RunLine(Record, frozen=True, kw_only=True):
 
 
 class AgentTerms(Record, frozen=True, kw_only=True):
-    """What binds an agent of a run beside the settings of its chat."""
+    """What limits an agent of a run, besides the settings of its chat."""
 
     schema: dict[str, Json] | None = None
     max_steps: int | None = None
@@ -70,8 +70,8 @@ class PinnedScript(Record, frozen=True, kw_only=True):
 
 
 class CallKey(NamedTuple):
-    """What decides the answer of a call, and its number among the calls of the run that are the same in
-    this."""
+    """What determines the answer of a call, and the call's number among those of the run with the same
+    key."""
 
     hash: str
     occurrence: int
@@ -86,8 +86,8 @@ class Ended(Record, frozen=True, kw_only=True):
 
 
 class RunCall(Record, frozen=True, kw_only=True):
-    """One call, as the journal has it. Written when it is made, again when it has ended, and when the script
-    is told."""
+    """A call in the journal. It is written when it is made, when it has ended, and when the script gets the
+    answer."""
 
     scope: int
     number: int
@@ -98,20 +98,21 @@ class RunCall(Record, frozen=True, kw_only=True):
     phase: str | None = None
     branch: str | None = None
     chat_id: ChatId | None = None
-    # Lent by an earlier run, so it cost nothing; then the chat is that run's.
+    # Reused from an earlier run, so it cost nothing; the chat then belongs to that run.
     reused: bool = False
     started_at: datetime | None = None
     finished_at: datetime | None = None
     outcome: CallOutcome | None = None
     value: Json = None
     error: CallError | None = None
-    # Its place in the order in which the script heard answers, and what had been spent then.
+    # Its place in the order in which the script received answers, and what had been spent by then.
     delivery: int | None = None
     spent: int | None = None
     usage: Usage | None = None
     terms: AgentTerms | None = None
     script: PinnedScript | None = None
-    # Not in the journal but so when it was read: its agent, or one below it, waits for a person.
+    # Not stored in the journal; true if its agent, or one below it, was waiting for a person when this was
+    # read.
     asks: bool = False
 
     @property
@@ -132,7 +133,7 @@ class RunCall(Record, frozen=True, kw_only=True):
 
 
 class AskedBy(Record, frozen=True, kw_only=True):
-    """The call of a chat that a run was started by, and that waits for it."""
+    """The call of a chat that started the run and waits for it."""
 
     chat_id: ChatId
     call_id: CallId
@@ -155,13 +156,13 @@ class Run(Record, frozen=True, kw_only=True):
     model: str | None = None
     effort: str | None = None
     max_concurrency: int | None = None
-    # `tokens` and what is spent of them are output tokens here, of the script with all its agents.
+    # `tokens`, and what is spent of them, are output tokens of the script with all its agents.
     budget: Budget = Budget()
     args_hash: str
     resumed_from: RunId | None = None
     asked_by: AskedBy | None = None
     tools: Json = None
-    # As the script plans them.
+    # As planned by the script.
     phases: tuple[RunPhase, ...] = ()
     error: RunError | None = None
     args: Json | msgspec.UnsetType = msgspec.UNSET
@@ -169,7 +170,7 @@ class Run(Record, frozen=True, kw_only=True):
     result: Json = None
     # Why calls of another run are reused, or are not.
     reuse: str | None = None
-    # What the workspace was like when the run was asked for, and when it ended.
+    # The state of the workspace when the run was requested, and when it ended.
     workspace_state: str | None = None
     final_state: str | None = None
 
@@ -191,7 +192,7 @@ class RunDetails(Record, frozen=True, kw_only=True):
 
 
 def phases_of(run: Run, lines: tuple[RunLine, ...]) -> tuple[RunPhase, ...]:
-    """The planned ones in their order, then those that began without a plan."""
+    """The planned phases in order, then those that started without a plan."""
     found = {phase.title: phase for phase in run.phases}
     for line in lines:
         known = found.get(line.text) if line.kind == "phase" else None

@@ -1,5 +1,5 @@
-"""A value that must not be seen: it shows as stars wherever it is printed, logged or put into a text, and no
-encoder takes it. Whoever needs it says so by `reveal`."""
+"""A value that must not be seen: printed, logged or formatted, it shows as stars, and no encoder accepts it.
+Code that needs the value calls `reveal`."""
 
 
 class Secret:
@@ -21,4 +21,4 @@ class Secret:
         return hash(self._value)
 
     def __reduce__(self) -> str:  # pyright: ignore[reportImplicitOverride]
-        raise TypeError("a secret is not pickled")
+        raise TypeError("a secret cannot be pickled")

@@ -1,23 +1,23 @@
-"""The two bases of all data. A Record is ours: read back tolerantly, so that rows of an older or newer
-version still open. A Border is somebody else's input: unknown fields are refused. Both are frozen and encode
-to JSON exactly."""
+"""The two base classes of all data. A Record is our own: it is read tolerantly, so that rows of an older or
+newer version can be read. A Border is somebody else's input: unknown fields are refused. Both are frozen and
+encode to JSON exactly."""
 
 import math
 from typing import cast
 
 import msgspec
 
-# Any JSON value. It stays opaque: only the borders look inside.
+# Any JSON value. It stays opaque: only the code at the borders looks inside.
 Json = object
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Data of ours, stored or sent. It holds data only, so that it is never part of a cycle and the collector
-    need not look at it: a busy server has very many."""
+    """Our own data, stored or sent. It holds only data, so it is never part of a reference cycle and the
+    garbage collector can skip it: a busy server has very many of them."""
 
 
 class Border(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Data of a caller."""
+    """A caller's data."""
 
 
 _encoder = msgspec.json.Encoder()
@@ -34,11 +34,11 @@ def encode_text(value: object) -> str:
 
 
 def check_json(value: Json, depth: int = 0) -> None:
-    """Refuses what both engines and every client could not carry: huge integers, NaN, very deep nesting."""
+    """Refuses JSON that not every engine and client could carry: huge integers, NaN, very deep nesting."""
     if depth > MAX_DEPTH:
         raise ValueError(f"JSON is nested deeper than {MAX_DEPTH}")
     if type(value) is str:
-        # Most values are: matching takes ten times as long.
+        # Most values are of these types, and a match statement takes ten times as long.
         return
     match value:
         case bool() | None | str():

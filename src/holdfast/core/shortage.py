@@ -1,5 +1,5 @@
-"""When the machine has no thread, process, descriptor or memory to spare: nobody's fault, and over in a
-moment. It is told apart from faults here, and nowhere else."""
+"""Shortages: the machine has no thread, process, descriptor or memory to spare. That is nobody's mistake, and
+passes. Only this module tells shortages from other errors."""
 
 import errno
 from collections.abc import Generator
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from holdfast.core.errors import HoldfastError, Shortage
 
-# EAGAIN is how the system refuses another process or thread. Elsewhere it is handled where it occurs.
+# EAGAIN is how the system refuses another process or thread. Its other meanings are handled where they occur.
 _ERRNOS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EAGAIN})
-# As Python says it, with and without the underlying reason.
+# Python's messages, with and without the underlying reason.
 _NO_THREAD = "can't start new thread"
 
 
@@ -34,7 +34,7 @@ def shortage_of(error: BaseException) -> Shortage:
 
 @contextmanager
 def shortages_named() -> Generator[None]:
-    """What is a shortage is raised as one."""
+    """Raises shortages as `Shortage`."""
     try:
         yield
     except HoldfastError:

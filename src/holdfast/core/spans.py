@@ -13,8 +13,8 @@ SpanKind = Literal["turn", "step", "model_call", "tool_call", "agent", "compacti
 
 
 class Span(Record, frozen=True, kw_only=True):
-    """One timed thing. Its id is the same at its start and at its end; input and output are cut to 2 000
-    characters, which `truncated` tells."""
+    """One timed thing. Its id is the same at its start and at its end. Input and output are cut to 2 000
+    characters; `truncated` says so."""
 
     id: str
     parent_id: str | None
@@ -29,7 +29,7 @@ class Span(Record, frozen=True, kw_only=True):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     duration_ms: int | None = None
-    # Nobody saw it from its beginning to its end, or the clocks of those who did contradict each other.
+    # Nobody saw both its start and its end, or the clocks of those who did disagree.
     estimated: bool = False
     usage: Usage | None = None
     cache: Json = None

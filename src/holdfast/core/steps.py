@@ -8,14 +8,15 @@ from holdfast.core.ids import MessageId, StepId
 from holdfast.core.shapes import Record
 from holdfast.core.usage import Usage
 
-# What started a turn; a compaction somebody asked for between turns is a turn of its own.
+# What started a turn. A compaction requested between turns is a turn of its own.
 TurnKind = Literal["message", "notice", "retry", "compaction"]
 TurnOutcome = Literal["finished", "interrupted", "failed"]
 StepKind = Literal["model", "compaction"]
 
 
 class Step(Record, frozen=True, kw_only=True):
-    """One model call, however many attempts it took. `failures` are those of the attempts before the last."""
+    """One model call, however many attempts it took. `failures` lists the failed attempts before the last
+    one."""
 
     id: StepId
     turn: int

@@ -1,4 +1,5 @@
-"""Child processes on the event loop: started whole or not at all, and ended together with their group."""
+"""Child processes on the event loop: started completely or not at all, and ended together with their process
+group."""
 
 import asyncio
 import os
@@ -18,10 +19,11 @@ async def start_process(
     pass_fds: Sequence[int] = (),
     limit: int = DRAIN_BYTES,
 ) -> asyncio.subprocess.Process:
-    """In `/`, in a group of its own, with an empty environment unless told otherwise.
+    """The process runs in `/`, in its own process group, with an empty environment unless one is given.
 
-    asyncio may wait forever when it is cancelled while it starts a process. So a caller that is cancelled
-    meanwhile waits for the start, and leaves no process behind."""
+    asyncio may wait forever if it is cancelled while it starts a process. So a caller that is cancelled
+    meanwhile waits for the start to finish, and leaves no process behind.
+    """
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *argv,
@@ -51,7 +53,7 @@ async def _end_started(starting: asyncio.Future[asyncio.subprocess.Process]) -> 
 
 async def to_the_end(work: Coroutine[object, object, object]) -> None:
     """Waits for work that must not be left half done, however often the caller is cancelled meanwhile. The
-    cancellation is swallowed here: the caller raises its own."""
+    cancellation is swallowed here; the caller must raise its own."""
     task = asyncio.ensure_future(work)
     while not task.done():
         with suppress(asyncio.CancelledError):
@@ -72,7 +74,7 @@ def kill_group(process: asyncio.subprocess.Process) -> None:
 
 
 async def drained(process: asyncio.subprocess.Process) -> None:
-    """Waits for a process that was killed. asyncio sees no end of one with a full pipe that nobody reads."""
+    """Waits for a killed process. asyncio never reports its end if it has a full pipe that nobody reads."""
     if process.stdin is not None:
         process.stdin.close()
     for pipe in (process.stdout, process.stderr):

@@ -1,6 +1,6 @@
-"""Text that every part of the system can carry. NUL (PostgreSQL refuses it) and lone surrogates (UTF-8 has
-none) become U+FFFD once, before anything is decided, so that both engines store the same and watchers see
-what is stored."""
+"""Text that every part of the system can carry. NUL (refused by PostgreSQL) and lone surrogates (not allowed
+in UTF-8) become U+FFFD once, before anything is decided, so that both engines store the same text and
+watchers see what is stored."""
 
 from typing import Any, TypeVar, cast
 
@@ -24,10 +24,10 @@ def clean(text: str) -> str:
 
 
 def clean_deep(value: T) -> T:
-    """`clean` for every string inside records, lists and mappings. What needs no change is returned as it
-    is."""
+    """`clean` for every string inside records, lists and mappings. Values that need no change are returned as
+    they are."""
     try:
-        # Encoding finds both kinds of trouble far quicker than a walk, and nearly always finds none.
+        # Encoding detects both problems far faster than a walk, and nearly always finds neither.
         if b"\\u0000" not in _encode(value):
             return value
     except UnicodeEncodeError:

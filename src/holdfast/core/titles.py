@@ -1,5 +1,5 @@
-"""The title that a chat has at once: the first line of its first message, as plain text. What looks like a
-secret is left out, because titles are shown in lists, notifications and file names."""
+"""A chat's initial title: the first line of its first message, as plain text. Anything that looks like a
+secret is left out, because titles appear in lists, notifications and file names."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ _SECRET_WORD = re.compile(r"(?:sk-|ghp_|gho_|xox[a-z]-|AKIA|eyJ)[A-Za-z0-9_.-]{1
 
 
 def first_title(parts: Parts) -> str:
-    """Of a chat's first message; empty when there is nothing to take it from."""
+    """The title from a chat's first message; empty if there is no text to take it from."""
     for part in parts:
         if isinstance(part, Text) and (title := title_of(part.text)):
             return title
@@ -27,7 +27,7 @@ def first_title(parts: Parts) -> str:
 
 
 def title_of(text: str) -> str:
-    """The first line that says something."""
+    """The first line with content."""
     for line in text[:_SEEN].splitlines():
         if _FENCE.match(line):
             continue
@@ -44,5 +44,5 @@ def _cleaned(line: str) -> str:
 
 
 def _is_shown(sign: str) -> bool:
-    """Not what moves or hides text."""
+    """Drops characters that move or hide text."""
     return sign == "\N{ZERO WIDTH JOINER}" or unicodedata.category(sign) not in ("Cc", "Cf", "Co")

@@ -1,5 +1,5 @@
-"""What work cost. `input` includes what the cache served or took (`cache_read`, `cache_write`), `output`
-includes `reasoning`; money is in millionths of a US dollar."""
+"""What work cost. `input` includes what was read from or written to the cache (`cache_read`, `cache_write`),
+`output` includes `reasoning`; money is in millionths of a US dollar."""
 
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ class Usage(Record, frozen=True, kw_only=True):
     tokens_per_second: float | None = None
 
     def __add__(self, later: "Usage") -> "Usage":
-        """Sums of what adds up; of the rest, what the later one knows."""
+        """Adds what can be added; everything else is taken from the later one if it has it."""
         return Usage(
             input=self.input + later.input,
             output=self.output + later.output,
@@ -43,7 +43,7 @@ def _known(later: T | None, earlier: T | None) -> T | None:
 
 
 class Budget(Record, frozen=True, kw_only=True):
-    """Caps over a chat and its sub-agents; what is spent is filled in when a budget is read."""
+    """Caps for a chat and its sub-agents; the amounts spent are filled in when a budget is read."""
 
     tokens: int | None = None
     cost_usd_micros: int | None = None

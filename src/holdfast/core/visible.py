@@ -1,28 +1,29 @@
-"""Text as somebody may read it who decides by it: what turns, hides or imitates other text is shown as its
-code, ⟨U+202E⟩. Letters of other scripts stay as they are, unless they stand where they would be taken for
-Latin ones. The page has the same rules (`web/src/text/visible.ts`), and both pass the same cases."""
+"""Text made safe to read for a person who decides something by it: characters that reorder, hide or imitate
+other text are shown as their code, ⟨U+202E⟩. Letters of other scripts stay as they are, unless they could be
+mistaken for Latin ones. The page has the same rules (`web/src/text/visible.ts`), and both are tested with the
+same cases."""
 
 import re
 import unicodedata
 
-# Signs without a picture, or that change what stands around them: soft hyphen, fillers, joiners, marks and
-# overrides of direction, line and paragraph separators, variation selectors, tags.
+# Characters without a glyph, or that change the text around them: soft hyphen, fillers, joiners, direction
+# marks and overrides, line and paragraph separators, variation selectors, tags.
 _INVISIBLE = (
     "\u0080-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff"
 )
 _SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-# They look like / \ . and : beside letters.
+# They look like / \ . and : when next to letters.
 _SIGNS = "\u2024\u2044\u2215\u29f5\u29f8\ua789\ufe52\ufe68\uff0e\uff0f\uff1a\uff3c"
-# Letters that look like Latin ones, by script: with the range of the script's other letters.
+# Letters that look like Latin ones, by script, with the range of the script's other letters.
 _SCRIPTS: tuple[tuple[str, str, str], ...] = (
     ("\u0400", "\u052f", "аеорсухіјѕһԁԛԝьӏАВЕКМНОРСТУХІЈЅԌӀ"),
     ("\u0370", "\u03ff", "ονρικυχαϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"),
     ("\u0530", "\u058f", "օսհոցյզգքՏՍՕԼ"),
     ("\u13a0", "\u13ff", "ᎠᎡᎢᎥᎪᎫᎬᎳᎷᎻᏀᏃᏎᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦᏴᏳᏂ"),
 )
-# Of the Latin script itself, beside plain letters.
+# The same within the Latin script itself.
 _ODD_LATIN = "ɑɡ"
 _ALIKE = frozenset("".join(alike for _, _, alike in _SCRIPTS) + _ODD_LATIN)
 
@@ -32,14 +33,14 @@ _SIGN = re.compile(f"[{_SIGNS}]")
 _WORD = re.compile(r"\w+")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 _PLAIN = re.compile("[A-Za-z0-9]")
-# So many in a row are told instead of shown: what follows them would be out of sight.
+# Longer runs are described instead of shown: they would push what follows out of sight.
 _BLANKS = re.compile(r"[^\S\n]{60,}")
 _EMPTY_LINES = re.compile(r"(?:(?<=\n)|\A)(?:[^\S\n]*\n){4,}")
 
 
 def visible(text: str, *, strictly: bool = False) -> str:
-    """Line feeds, tabs and other ASCII controls are left to who shows it. `strictly`: for what will be run,
-    spaces that are no plain space are marked too."""
+    """Line feeds, tabs and other ASCII controls are left to the caller. `strictly` is for text that will be
+    executed: unusual spaces are marked too."""
     if text.isascii():
         return text
     hiding = _HIDING_STRICTLY if strictly else _HIDING
@@ -49,7 +50,7 @@ def visible(text: str, *, strictly: bool = False) -> str:
 
 
 def folded(text: str) -> str:
-    """Without the empty space that pushes the rest out of sight; how much there was is told in its place."""
+    """Replaces blank space that would push the rest out of sight by a note of how much there was."""
     text = _EMPTY_LINES.sub(lambda found: f"⟨{found[0].count(chr(10))} empty lines⟩\n", text)
     return _BLANKS.sub(lambda found: f"⟨{len(found[0])} spaces⟩", text)
 
@@ -63,10 +64,11 @@ def _hidden(found: re.Match[str]) -> str:
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
     match char:
         case "\u200c" | "\u200d" if before > "\u0590" and after > "\u0590":
-            # Joins a picture of several, or letters of scripts that need it.
+            # Joins emoji, or letters of scripts that need it.
             return char
         case "\ufe0e" | "\ufe0f" if before > "\u00a8" or (before and before in "0123456789#*"):
-            # Says how one picture is drawn. A second one in a row says nothing, but may carry something.
+            # Selects how one character is drawn. A second one in a row has no effect, but may carry hidden
+            # data.
             return char if not "\ufe00" <= before <= "\ufe0f" else _mark(char)
         case _:
             return _mark(char)
@@ -87,7 +89,7 @@ def _line(line: str) -> str:
 
 
 def _has_others(line: str, first: str, last: str, alike: str) -> bool:
-    """Whether the line has letters of the script that look like nothing else: then it is written in it."""
+    """Whether the line has unmistakable letters of the script: then it is written in that script."""
     return any(first <= char <= last and char not in alike for char in line)
 
 
@@ -99,14 +101,15 @@ def _word(word: str, latin: bool, ambiguous: tuple[str, ...]) -> str:
         return "".join(_mark(char) if char in _ALIKE else char for char in word)
     letters = [char for char in word if char.isalpha()]
     imitates = any(letters and all(char in alike for char in letters) for alike in ambiguous)
-    # One Greek letter is the name of a quantity.
+    # A single Greek letter is usually the name of a quantity.
     if latin and imitates and not (len(letters) == 1 and "\u0370" <= letters[0] <= "\u03ff"):
         return "".join(_mark(char) if char in _ALIKE else char for char in word)
     return word
 
 
 def _is_styled(char: str) -> bool:
-    """A plain letter or digit in another dress: bold, of full width. Raised and lowered ones are in use."""
+    """A plain letter or digit in another style: bold, full width. Superscripts and subscripts are common and
+    not included."""
     if char.isascii():
         return False
     decomposed = unicodedata.decomposition(char)

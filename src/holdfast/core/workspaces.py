@@ -1,4 +1,4 @@
-"""Workspaces: directories that chats work in. A chat without one has a scratch directory, which is no
+"""Workspaces: directories that chats work in. A chat without one has a scratch directory, which is not a
 workspace."""
 
 from datetime import datetime
@@ -7,13 +7,13 @@ from typing import Literal
 from holdfast.core.ids import ChatId, UserId, WorkspaceId
 from holdfast.core.shapes import Record
 
-# directory: below an allowed root.  worktree: a checkout of our own, made for one chat.
+# directory: below an allowed root.  worktree: a checkout that we made for one chat.
 WorkspaceKind = Literal["directory", "worktree"]
 
 
 class Worktree(Record, frozen=True, kw_only=True):
-    """What a worktree was made from: the directory of the repository, the commit it began at and the branch
-    it is on; and the chat without which nobody needs it."""
+    """What a worktree was made from: the repository's directory, the commit it started at and its branch; and
+    the chat that needs it."""
 
     repository: str
     base: str
@@ -25,7 +25,7 @@ class Workspace(Record, frozen=True, kw_only=True):
     id: WorkspaceId
     owner_id: UserId
     name: str
-    # As the file system has it, without links.
+    # As the file system reports it, without symbolic links.
     path: str
     created_at: datetime
     worktree: Worktree | None = None

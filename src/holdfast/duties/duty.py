@@ -1,6 +1,7 @@
-"""One leased duty: takes what nobody works on, works on it under the worker's lease, looks whether it is
-still ours, and lets it go. Generic in what is held; a kind of duty says how to take it, how to work on it and
-how to tell what was lost. Woken by hints and by a poll, so that a lost hint only delays."""
+"""One leased duty: takes things that nobody works on, works on them under the worker's lease, checks whether
+they still belong to the worker, and lets them go. Generic in what is held; a kind of duty says how to take
+it, how to work on it and how to find out what was lost. Woken by hints and by a poll, so that a lost hint
+only causes a delay."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -20,7 +21,7 @@ from holdfast.telemetry.crashes import Crashes
 
 log = structlog.get_logger(__name__)
 
-# What something is known by, and what works on it in this process.
+# The id of a thing, and the object that works on it in this process.
 Key = TypeVar("Key", bound=str)
 Held = TypeVar("Held")
 
@@ -30,8 +31,8 @@ ERROR_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chore:
-    """Something to do again and again while the duty is performed. `work` says whether there is more to do at
-    once; `sooner` wakes it before its time."""
+    """Something to do repeatedly while the duty is performed. `work` says whether there is more to do at
+    once; `sooner` wakes it early."""
 
     seconds: float
     work: Callable[[], Awaitable[bool]]
@@ -51,7 +52,7 @@ class LeasedDuty(ABC, Generic[Key, Held]):
         self._wanted = asyncio.Event()
         self._look_again = asyncio.Event()
 
-    # --- what each kind says of itself ---
+    # --- defined by each kind ---
 
     @property
     @abstractmethod
@@ -59,45 +60,47 @@ class LeasedDuty(ABC, Generic[Key, Held]):
 
     @abstractmethod
     async def take(self) -> bool:
-        """Takes what nobody works on, as much as fits, and gives each to `start`. True: there may be more."""
+        """Takes things that nobody works on, as many as fit, and passes each to `start`. True: there may be
+        more."""
 
     @abstractmethod
     async def work(self, held: Held) -> None:
-        """Until it rests or is not ours. Cancelled, it leaves everything to whoever comes next."""
+        """Works until the thing is at rest or no longer ours. If cancelled, it leaves everything to the next
+        owner."""
 
     @abstractmethod
     async def set_aside(self, held: Held, reason: str) -> None:
-        """Ends it without working on it: the server died of it too often."""
+        """Ends it without working on it, because the server crashed while working on it too often."""
 
     @abstractmethod
     async def look(self) -> None:
-        """What became of the things held, in case no hint said so: `drop` what is not ours any more."""
+        """Checks the things held, in case hints were lost: `drop` those that are no longer ours."""
 
     @abstractmethod
     def hear(self, event: BusEvent) -> None:
-        """Something moved. Never waits."""
+        """Something changed. Never waits."""
 
     def begin(self, lease: LeaseRenewal) -> None:
-        """From here on things are held under this lease."""
+        """From now on things are held under this lease."""
         self._lease = lease
 
     def chores(self) -> Sequence[Chore]:
         return ()
 
     def let_go(self) -> None:
-        """Something held has ended: its place is free."""
+        """Something held has ended: its slot is free."""
         self.wake()
 
     async def hand_over(self) -> None:
-        """The worker stops and keeps its lease meanwhile: what has to be brought to an end first."""
+        """The worker stops, still holding its lease: finishes what must be finished first."""
 
     async def settle(self) -> None:
         """Nothing is taken any more: waits for what is just being started."""
 
     async def close(self) -> None:
-        """Nothing is worked on any more."""
+        """Nothing is being worked on any more."""
 
-    # --- what they share ---
+    # --- shared by all kinds ---
 
     @property
     def lease(self) -> LeaseRenewal:
@@ -110,16 +113,16 @@ class LeasedDuty(ABC, Generic[Key, Held]):
         self._wanted.set()
 
     def look_soon(self) -> None:
-        """Something held may not be ours any more."""
+        """Something held may no longer be ours."""
         self._look_again.set()
 
     def stop(self) -> None:
-        """Nothing new is taken from here on."""
+        """Nothing new is taken from now on."""
         self.stopping = True
         self.wake()
 
     async def perform(self) -> None:
-        """Until it is cancelled. When this returns, nothing is worked on."""
+        """Runs until it is cancelled. When this returns, nothing is being worked on."""
         try:
             async with asyncio.TaskGroup() as self._works:
                 try:
@@ -138,7 +141,7 @@ class LeasedDuty(ABC, Generic[Key, Held]):
             await self.close()
 
     def start(self, key: Key, held: Held) -> None:
-        """Works on something that is ours."""
+        """Works on a thing that is ours."""
         before = self._tasks.get(key)
         self.held[key] = held
         work = self._work(key, held, before)
@@ -147,24 +150,24 @@ class LeasedDuty(ABC, Generic[Key, Held]):
         self._tasks[key] = self.spawn(work, f"{self.kind} {key}")
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Something that ends with the duty at the latest."""
+        """Starts a task that ends no later than the duty."""
         if self._works is None:
             raise Bug(f"a {self.kind} is worked on before its duty is performed")
         return self._works.create_task(work, name=name)
 
     def drop(self, key: Key, held: Held) -> None:
-        """It is not ours any more: its work ends at once."""
+        """It is no longer ours: its work is cancelled at once."""
         task = self._tasks.get(key)
         if self.held.get(key) is held and task is not None and not task.cancelling():
             task.cancel()
 
     async def ended(self, timeout_seconds: float) -> None:
-        """Waits until nothing is worked on, or so long."""
+        """Waits until nothing is being worked on, or for this long."""
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()), timeout=timeout_seconds)
 
     async def taken(self, timeout_seconds: float) -> None:
-        """After `stop`: waits until what is just being taken is started, or so long."""
+        """After `stop`: waits until what is just being taken has been started, or for this long."""
         if self._taking is not None:
             await asyncio.wait({self._taking}, timeout=timeout_seconds)
 
@@ -191,7 +194,7 @@ class LeasedDuty(ABC, Generic[Key, Held]):
     async def _work(self, key: Key, held: Held, before: asyncio.Task[None] | None) -> None:
         try:
             if before is not None:
-                # We had it a moment ago and are still putting things away.
+                # We had it a moment ago and are still cleaning up.
                 await asyncio.wait({before})
             if not await self._is_set_aside(key, held):
                 await self.work(held)
@@ -213,7 +216,7 @@ class LeasedDuty(ABC, Generic[Key, Held]):
 
 
 async def repeat(chore: Chore) -> None:
-    """For ever: at once while there is more, else after its time, or sooner."""
+    """Forever: at once while there is more, else after its interval, or sooner."""
     sooner = chore.sooner or asyncio.Event()
     while True:
         sooner.clear()

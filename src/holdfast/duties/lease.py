@@ -1,5 +1,5 @@
-"""The lease of this process, renewed from a thread with a connection of its own so that a busy loop does not
-lose it. `fresh` is asked directly before every effect: it compares clocks and never waits."""
+"""The lease of this process, renewed from a thread with its own connection so that a busy loop does not lose
+it. `fresh` is checked directly before every effect: it compares clocks and never waits."""
 
 import asyncio
 import threading
@@ -14,24 +14,24 @@ from holdfast.store.interface import Store
 
 log = structlog.get_logger(__name__)
 
-# Renewed three times in its life; given up when two of them failed, before anybody else may take over.
+# Renewed three times in its lifetime; given up when two renewals failed, before anybody else may take over.
 RENEWALS = 3
-# Where others see whether a process is there (PostgreSQL), they do not wait for the end of the lease of one
-# that is not. So it is renewed at least so often, and nothing is begun on a renewal that is older than others
-# wait (see `store.postgres.presence`).
+# Where others can see that a process is gone (PostgreSQL), they do not wait for its lease to expire. So it is
+# renewed at least this often, and nothing is started on a renewal that is older than the time others wait
+# (see `store.postgres.presence`).
 RENEW_SECONDS = 2.5
 SURE_SECONDS = 4.0
 RETRY_SECONDS = 0.5
-# The thread looks at the clock so often: a timer of the system may not count the time a laptop slept.
+# How often the thread looks at the clock: a system timer may not count the time a laptop slept.
 LOOK_SECONDS = 0.5
 DOUBT_SECONDS = 0.02
-# A renewal that is later than this, in periods, is taken for one that fails.
+# A renewal that is later than this, in periods, is treated as a failing one.
 STEADY_PERIODS = 1.75
 
 
 class LeaseRenewal:
-    """`lost` is called once, on the loop, when the lease could not be kept. `registered_at` is a reading of
-    the clock from before the worker was registered."""
+    """`lost` is called once, on the loop, when the lease could not be kept. `registered_at` is a clock
+    reading from before the worker was registered."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class LeaseRenewal:
         if store.engine == "postgres":
             self._period = min(self._period, RENEW_SECONDS)
             self._sure_seconds = min(self._sure_seconds, SURE_SECONDS)
-        # Whether the last renewal was not answered.
+        # Whether the last renewal got no answer.
         self._failing = False
         self._over = False
         self._told = False
@@ -66,29 +66,30 @@ class LeaseRenewal:
         self._thread.start()
 
     def stop(self) -> None:
-        """The worker is about to retire: from here on anybody may own what it had."""
+        """The worker is about to retire: from now on anybody may own what it had."""
         self._over = True
         self._stop.set()
 
     async def join(self) -> None:
-        # Not in a thread: there may be none to be had, and the worker must come back all the same.
+        # Not in a thread: there may be none available, and the worker must come back all the same.
         while self._thread.is_alive():  # noqa: ASYNC110
             await asyncio.sleep(DOUBT_SECONDS)
 
     @property
     def fresh(self) -> bool:
-        """Whether nobody else can own the chats of this worker yet, whatever happened to its connection."""
+        """Whether it is certain that nobody else can own this worker's chats yet, whatever happened to its
+        connection."""
         return not self._over and self._age < self._sure_seconds
 
     @property
     def steady(self) -> bool:
-        """Whether renewals go through at present. Chats are taken only then: after a crash of the database
-        one that still has a lease may be about to lose it, and would leave what it took to somebody else."""
+        """Whether renewals currently succeed. Chats are taken only then: after a database crash a worker that
+        still has a lease may be about to lose it, and would lose what it took."""
         return not self._failing and self.fresh and self._age < self._period * STEADY_PERIODS
 
     @property
     def _kept(self) -> bool:
-        """Whether it is not given up yet: what runs goes on, a renewal may still come."""
+        """Whether it has not been given up: running work continues, a renewal may still succeed."""
         return not self._over and self._age < self._kept_seconds
 
     @property
@@ -97,11 +98,12 @@ class LeaseRenewal:
 
     @property
     def over(self) -> bool:
-        """Whether it was given up, for good."""
+        """Whether it was given up, permanently."""
         return self._over
 
     async def until_fresh(self) -> bool:
-        """Waits out a moment of doubt (the process was frozen, a renewal is late); False: it is over."""
+        """Waits out a moment of doubt (the process was frozen, a renewal is late). False: the lease is
+        lost."""
         while not self.fresh:
             if self._over:
                 return False
@@ -116,8 +118,8 @@ class LeaseRenewal:
         return True
 
     async def watch(self) -> None:
-        """On the loop, for ever: gives the lease up when a renewal hangs, which says so too late. Just woken
-        from a freeze it waits for the answer, like `until_fresh`."""
+        """On the loop, forever: gives the lease up when a renewal hangs, because the renewal itself reports
+        that too late. After a freeze it waits for the answer first, like `until_fresh`."""
         loop, patience = self._loop, self._period / 4
         doubtful_at: float | None = None
         while True:
@@ -135,7 +137,7 @@ class LeaseRenewal:
         while not self._stop.wait(min(LOOK_SECONDS, period / 4)):
             if self._clock.elapsed() < next_at:
                 continue
-            # Asked however late it is: whether the lease is still ours is for the database to say.
+            # Always ask, however late it is: the database decides whether the lease is still ours.
             if self._renew():
                 next_at = self._renewed_at + period
             elif self._kept:
@@ -145,7 +147,7 @@ class LeaseRenewal:
                 return
 
     def _renew(self) -> bool:
-        # Taken before the question: the answer may have been long on its way.
+        # Taken before the query: the answer may have taken long.
         asked_at = self._clock.elapsed()
         try:
             kept = self._store.renew(self.worker_id, self.seconds)
@@ -155,7 +157,7 @@ class LeaseRenewal:
             return False
         except Exception:
             self._failing = True
-            # A thread that died of it would leave a worker that neither works nor stops.
+            # If the thread died of it, the worker would neither work nor stop.
             log.exception("lease not renewed", worker_id=self.worker_id)
             return False
         if kept:

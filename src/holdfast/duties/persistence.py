@@ -1,4 +1,4 @@
-"""Asking the database again while it cannot be asked: whoever loses its lease meanwhile is cancelled, or says
+"""Retries while the database is unavailable. Work whose lease is lost meanwhile is cancelled, or decides
 itself when to give up."""
 
 import asyncio
@@ -17,7 +17,7 @@ def _never(_: TryAgain) -> None:
 
 
 async def persist(ask: Callable[[], Awaitable[T]], give_up: Callable[[TryAgain], None] = _never) -> T:
-    """`give_up` is asked after each failure; it raises when there is no use in going on."""
+    """`give_up` is called after each failure; it raises when there is no point in continuing."""
     tries = 0
     while True:
         try:

@@ -1,5 +1,5 @@
 """The worker of a process: registers, keeps its lease, performs its duties under it, and hands over when it
-stops. A lost lease ends all work; then the worker begins anew under another name."""
+stops. A lost lease ends all work; then the worker starts again with a new id."""
 
 import asyncio
 import os
@@ -25,8 +25,8 @@ log = structlog.get_logger(__name__)
 
 
 class Worker:
-    """Of the duties each may use those before it in the list: a run starts chats, no chat starts a run. So
-    the last is handed over first."""
+    """Each duty may use those before it in the list: a run starts chats, no chat starts a run. So the last
+    one is handed over first."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Worker:
         crashes: Crashes | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`lease_seconds` is asked for each new lease."""
+        """`lease_seconds` is called for each new lease."""
         self._duties = tuple(duties)
         self._store = store
         self._bus = bus
@@ -52,7 +52,7 @@ class Worker:
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
-        """Until `stop`."""
+        """Runs until `stop`."""
         try:
             while not self._stopping.is_set():
                 await self._work_under_a_lease()
@@ -65,7 +65,7 @@ class Worker:
             log.info("worker stopped", reason="the store is closed")
 
     def stop(self) -> None:
-        """Nothing new is begun from here on; `run` returns when everything is handed over."""
+        """Nothing new is started from now on; `run` returns when everything has been handed over."""
         self._stopping.set()
         self._over.set()
         for duty in self._duties:
@@ -114,7 +114,7 @@ class Worker:
             ]
             await self._over.wait()
             if not self._stopping.is_set():
-                # The lease is lost: nobody goes on while others still put things away.
+                # The lease is lost: nothing continues while other tasks still clean up.
                 for _, task in performing:
                     task.cancel()
             for duty, task in reversed(performing):
@@ -126,7 +126,7 @@ class Worker:
                 task.cancel()
 
     async def _register(self, lease_seconds: float) -> WorkerId | None:
-        """None when it was not possible: after a while it may be."""
+        """None if it was not possible; it may be later."""
         name = f"{socket.gethostname()}:{os.getpid()}"
         try:
             with shortages_named():
@@ -148,7 +148,7 @@ class Worker:
         self._over.set()
 
     async def _listen(self) -> None:
-        """When nobody tells us anything any more, the polls find it."""
+        """If no hint arrives any more, the polls find the changes."""
         async with self._bus.listen(live=False) as events:
             async for event in events:
                 for duty in self._duties:

@@ -1,2 +1,2 @@
-"""What watchers of chats are told: committed changes from the database and live parts from the bus, exactly
-once, over SSE and WebSocket."""
+"""What watchers receive: committed changes from the database and live parts from the bus, exactly once, over
+SSE and WebSocket."""

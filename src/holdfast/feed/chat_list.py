@@ -1,5 +1,6 @@
-"""The feed of a user's chat list: what appears, changes or goes, and what needs the person. Sub-agents count
-for the chat they belong to. A chat is told of at most a few times a second, whatever happens in it."""
+"""The feed of a user's chat list: chats that appear, change or disappear, and what needs the person's
+attention. Sub-agents count for the chat they belong to. Each chat is reported at most a few times a second,
+whatever happens in it."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -29,24 +30,25 @@ from holdfast.store.chats import chats as chats_query
 from holdfast.store.interface import Store
 from holdfast.store.query import Query, joined
 
-# Chats that are told of to who comes back; one that missed more reads the list.
+# How many chats a returning client is sent; one that missed more reads the list again.
 MOST_MISSED = 200
 MOST_AT_ONCE = 200
 MOST_SEEN = 2000
-# What a hint is about that only says: look.
+# Stands for a hint that only says: look.
 NO_CHAT = ChatId("")
 
 
 @dataclass(frozen=True, slots=True)
 class LastTold:
-    """What was told of a chat last."""
+    """What was last reported about a chat."""
 
     active_at: int
     asked: frozenset[CallId]
 
 
 def needs_person(chat: Chat, turn: ListedTurn, seen: LastTold | None, opened: int) -> bool:
-    """Somebody is asked for something new, or a turn came to its end by itself. Who interrupts knows."""
+    """Somebody is asked for something new, or a turn ended by itself. After an interrupt the person already
+    knows."""
     if _asked(chat) - (seen.asked if seen else frozenset()):
         return True
     rests = chat.status in ("idle", "error") and turn.active_at > (seen.active_at if seen else opened)
@@ -61,12 +63,12 @@ class ChatList(FeedSource[UserId]):
     def __init__(self, owner_id: UserId, store: Store, bus: Bus, limits: FeedLimits) -> None:
         super().__init__(owner_id, store, bus, limits)
         self.log = FrameLog(limits)
-        # Every activity until here was told, or was before anybody watched.
+        # All activity up to here was reported, or happened before anybody watched.
         self.place: ListPosition | None = None
         self._opened = ListPosition()
         self._door: dict[Watcher, ListPosition | None] = {}
         self._seen: dict[ChatId, LastTold] = {}
-        # Chats that moved or went, and are not told of yet; and whether there may be others.
+        # Chats that changed or disappeared and have not been reported yet; and whether there may be others.
         self._moved: dict[ChatId, None] = {}
         self._removed: dict[ChatId, None] = {}
         self._missed_some = False
@@ -93,12 +95,12 @@ class ChatList(FeedSource[UserId]):
         self._poke()
         await watcher.sleep()
 
-    # --- what is heard ---
+    # --- hints ---
 
     @classmethod
     @override
     def poll(cls, sources: Sequence["ChatList"]) -> Query[Callable[[], None]] | None:
-        # Those that have a place now; others may have one when the answer is there.
+        # Chats that have a position now; others may have one when the answer arrives.
         placed = [(one, one.place) for one in sources if one.place]
 
         def look(*active: tuple[ListPosition, ...]) -> None:
@@ -109,7 +111,7 @@ class ChatList(FeedSource[UserId]):
         return joined(*asked, read=lambda *active: partial(look, *active)) if asked else None
 
     def _look(self, active: tuple[ListPosition, ...]) -> None:
-        """These were active since `place`: there was no hint of it."""
+        """These were active since `place`, without a hint."""
         if active:
             self._missed_some = True
             self._poke()
@@ -127,7 +129,7 @@ class ChatList(FeedSource[UserId]):
                 await asyncio.sleep(self._limits.gather_seconds)
             while (more := self._listener.get_nowait()) is not None:
                 self._note(more)
-            # One of these may have been the knock of somebody who came meanwhile.
+            # One of these may be a watcher that joined meanwhile.
             await self._open_door()
             await self._tell()
         except StoreClosed:
@@ -147,10 +149,10 @@ class ChatList(FeedSource[UserId]):
             case _:
                 pass
 
-    # --- what is read ---
+    # --- readings ---
 
     async def _open_door(self) -> None:
-        """Lets in who waits: what is told from here on, it is told too."""
+        """Admits waiting watchers: they get everything that is reported from now on."""
         if self.place is None:
             newest = await self._store.read(chat_list_reads.active_since(self.key, ListPosition(), limit=1))
             self.place = self._opened = newest[0] if newest else ListPosition()

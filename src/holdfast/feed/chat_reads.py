@@ -1,5 +1,5 @@
-"""A reading of one chat: the chat as it is and a page for every position asked about, all of one snapshot;
-and the frames that are made of it."""
+"""A reading of one chat: its state and a page for every position asked about, all from one snapshot; and the
+frames made from it."""
 
 from collections.abc import Iterable
 
@@ -25,7 +25,7 @@ Reading = tuple[ChatState, tuple[MissedPage, ...]]
 def reading(
     chat_id: ChatId, positions: Iterable[Position], size: PageSize, *, spans: bool = True
 ) -> Query[Reading | None]:
-    """None: the chat is gone. Without `spans` there are only messages on the pages."""
+    """None: the chat was deleted. Without `spans` the pages have only messages."""
 
     def read(
         head: ChatHead | None,

@@ -1,6 +1,6 @@
-"""Event ids. Each says exactly what a client that has seen the event holds, so that it gets what it misses
-when it comes back, and nothing twice. They are checked, not secret: one that was altered, or is of another
-chat, means nothing; one that was forged can only hurt who sends it."""
+"""Event ids. Each says exactly what a client that has seen the event holds, so that a returning client gets
+what it missed, and nothing twice. They are checked, not secret: an altered id, or one of another chat, is
+meaningless; a forged one can only hurt its sender."""
 
 import re
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from holdfast.core.ids import ChatId, MessageId, UserId
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What a watcher holds: every visible message up to `message_id`, less what was removed up to `version`;
-    the spans of all versions up to `spans`, but of that last one, with a `span`, only those up to it; and of
-    an episode's live parts the first `n`."""
+    """What a watcher has: every visible message up to `message_id`, minus what was removed up to `version`;
+    the spans of all versions up to `spans`, where a `span` limits those of that last version; and the first
+    `n` live parts of an episode."""
 
     version: int = 0
     message_id: MessageId | None = None
@@ -25,7 +25,7 @@ class Position:
 
     @property
     def spans_from(self) -> int:
-        """The first version of which spans may be missing."""
+        """The first version whose spans may be missing."""
         return self.spans if self.span else self.spans + 1
 
 
@@ -33,8 +33,8 @@ START = Position()
 
 
 class Stem:
-    """The ids of all events at one position, which differ in the number of the live part alone: that is what
-    is made for every part that streams."""
+    """The ids of all events at one position, which differ only in the number of the live part: the cheap form
+    for every part that streams."""
 
     __slots__ = ("_seed", "_text")
 
@@ -71,7 +71,7 @@ def decode(chat_id: ChatId, cursor: str) -> Position | None:
 
 
 def encode_list(owner_id: UserId, active_at: int, chat_id: str) -> str:
-    """The id of an event of a chat list: everything up to this chat's last activity was told."""
+    """The id of an event of a chat list: everything up to this chat's last activity was sent."""
     text = f"1.{active_at}.{chat_id}"
     return f"{text}.{_seed(owner_id, text):08x}"
 

@@ -1,5 +1,5 @@
-"""Events as they are sent: a frame is encoded once, whoever gets it, and is never larger than 1 MiB. What is
-cut to fit says so (`truncated`); REST has the whole."""
+"""Events as they are sent: a frame is encoded once for all receivers, and is never larger than 1 MiB. If it
+was cut to fit, it says so (`truncated`); REST has the whole."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar, cast
@@ -15,14 +15,15 @@ from holdfast.feed.truncation import cut_to_fit
 T = TypeVar("T")
 
 FRAME_BYTES = 1024 * 1024
-# Without the event's name, its id, and what separates them.
+# Without the event's name, its id, and the separators.
 DATA_BYTES = FRAME_BYTES - 512
-# Text that is joined into one part: a sixth of a frame, for escaped it may take six times as much.
+# How much text is joined into one part: a sixth of a frame, because escaping may make it six times as long.
 JOINED_CHARACTERS = 128 * 1024
 
 
 class Frame:
-    """`leave`: who gets this frame goes on by reading the database from there, not with the next frame."""
+    """`leave`: after this frame a watcher continues by reading the database from there, not with the next
+    frame."""
 
     __slots__ = ("_framed", "_sse", "_text", "data", "event", "id", "leave", "live", "size")
 
@@ -54,7 +55,7 @@ class Frame:
 
     @property
     def text(self) -> str:
-        """The message of a WebSocket."""
+        """The WebSocket message."""
         if self._text is None:
             event_id = f'"{self.id}"' if self.id else "null"
             self._text = f'{{"event":"{self.event}","id":{event_id},"data":{self.data.decode()}}}'
@@ -62,7 +63,7 @@ class Frame:
 
     @property
     def framed(self) -> bytes:
-        """The same, as it is on the wire: one frame of text, unmasked and uncompressed."""
+        """The same, as it is on the wire: one text frame, unmasked and uncompressed."""
         if self._framed is None:
             event_id = b'"%b"' % self.id.encode() if self.id else b"null"
             text = b'{"event":"%b","id":%b,"data":%b}' % (self.event.encode(), event_id, self.data)
@@ -71,7 +72,7 @@ class Frame:
 
 
 class Batch:
-    """Frames that are sent together. `leave` is that of the last of them, which may not be shown itself."""
+    """Frames that are sent together. `leave` is that of the last of them, which may not be sent itself."""
 
     __slots__ = ("_framed", "_sse", "frames", "leave")
 
@@ -99,7 +100,7 @@ class Batch:
 
 
 def _frame_head(size: int) -> bytes:
-    """Of a WebSocket's text message in one frame (RFC 6455, 5.2)."""
+    """The header of a WebSocket text message in one frame (RFC 6455, 5.2)."""
     if size < 126:
         return bytes((0x81, size))
     return b"\x81\x7e" + size.to_bytes(2, "big") if size < 2**16 else b"\x81\x7f" + size.to_bytes(8, "big")
@@ -118,8 +119,8 @@ def part_frame(data: PartData, event_id: str) -> Frame:
 
 
 def join_parts(first: int, parts: Iterable[LivePart]) -> list[tuple[int, int, LivePart]]:
-    """The parts, numbered from `first`, with neighbours that go on with the same thing joined: the first
-    and last number of each."""
+    """The parts, numbered from `first`, with neighbours that continue the same text joined: the first and
+    last number of each."""
     joined: list[tuple[int, int, LivePart]] = []
     for run in _runs(parts, _goes_on, _length):
         joined.append((first, first + len(run) - 1, _joined(run)))
@@ -128,7 +129,7 @@ def join_parts(first: int, parts: Iterable[LivePart]) -> list[tuple[int, int, Li
 
 
 def join_frames(frames: Iterable[Frame]) -> list[Frame]:
-    """The same frames, with those of live parts joined where one goes on with what the one before says."""
+    """The same frames, with live parts joined where one continues the one before."""
     return [_joined_frame(run) for run in _runs(frames, _frame_goes_on, _frame_length)]
 
 

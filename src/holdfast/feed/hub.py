@@ -37,9 +37,9 @@ from holdfast.store.query import joined
 
 logger = structlog.get_logger(__name__)
 
-# For `closing` to reach those who read.
+# Time for `closing` to reach those who read.
 CLOSE_SECONDS = 2.0
-# A place in no history.
+# A position before every history.
 NOWHERE = Position(version=ALWAYS)
 
 F = TypeVar("F", bound=FeedSource[Any])
@@ -50,10 +50,10 @@ class Hub:
         self._store = store
         self._bus = bus
         self._limits = limits
-        # By kind, then by what is watched.
+        # By kind, then by the id of what is watched.
         self._sources: dict[type[FeedSource[Any]], dict[str, FeedSource[Any]]] = {}
         self._watchers: set[Watcher] = set()
-        # Those that nobody watched when they were looked at last.
+        # Those that nobody watched at the last look.
         self._empty: set[FeedSource[Any]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._polling = False
@@ -74,8 +74,8 @@ class Hub:
         spans: bool = True,
         label: object = None,
     ) -> AsyncGenerator[Watcher]:
-        """`tail`: without a cursor, begin with the newest so many messages instead of all. `spans`: False for
-        who may read the chat and not its trace."""
+        """`tail`: without a cursor, start with this many of the newest messages instead of all. `spans`:
+        False for a caller that may read the chat but not its trace."""
         position = START if cursor is None else decode(chat_id, cursor) or NOWHERE
         beginning = tail if cursor is None else None
         async with self.watch_source(
@@ -91,8 +91,8 @@ class Hub:
     async def watch_list(
         self, owner_id: UserId, *, cursor: str | None = None, label: object = None
     ) -> AsyncGenerator[Watcher]:
-        """Begins with the chats that were active since the cursor; without one, with nothing: the list is
-        read elsewhere."""
+        """Starts with the chats that were active since the cursor; without one, with nothing: the list itself
+        is read elsewhere."""
         async with self.watch_source(
             ChatList, owner_id, lambda chats, watcher: chats.enter(watcher, cursor), label=label
         ) as watcher:
@@ -102,7 +102,7 @@ class Hub:
     async def watch_run(
         self, run_id: RunId, *, cursor: str | None = None, label: object = None
     ) -> AsyncGenerator[Watcher]:
-        """Ends by itself when everything was told of a run that is over."""
+        """Ends by itself when everything about a finished run was sent."""
         async with self.watch_source(
             RunRoom, run_id, lambda room, watcher: room.enter(watcher, cursor), label=label
         ) as watcher:
@@ -118,7 +118,8 @@ class Hub:
         spans: bool = True,
         label: object = None,
     ) -> AsyncGenerator[Watcher]:
-        """Watches a feed of any kind. `enter` tells the source of its new watcher, and where that stands."""
+        """Watches a feed of any kind. `enter` tells the source of its new watcher, and the watcher's
+        position."""
         source = self._source(kind, key)
         watcher = Watcher(source, about=key, label=label, spans=spans, limits=self._limits)
         enter(source, watcher)
@@ -136,14 +137,14 @@ class Hub:
             self._left.set()
 
     def cut(self, predicate: Callable[[Watcher], bool]) -> int:
-        """Ends the watchers that this is true of; says how many these were."""
+        """Ends the watchers that match, and returns how many."""
         lost = [watcher for watcher in self._watchers if predicate(watcher)]
         for watcher in lost:
             watcher.end("access")
         return len(lost)
 
     async def close(self) -> None:
-        """Everybody is told. Returns when those who read have gone, and leaves no task."""
+        """Tells everybody. Returns when those who read have gone, and leaves no task."""
         self._closed = True
         for source in self._all():
             source.end("closing")
@@ -181,7 +182,7 @@ class Hub:
     # --- every few seconds ---
 
     async def _poll(self) -> None:
-        """One reading for everything that is watched: what no hint told of."""
+        """One reading for everything that is watched, to find what no hint reported."""
         while True:
             await asyncio.sleep(self._limits.poll_seconds)
             for watcher in list(self._watchers):
@@ -204,7 +205,7 @@ class Hub:
             found()
 
     def _close_empty(self) -> None:
-        """A feed outlives its last watcher for a moment: clients that reconnect find it warm."""
+        """A feed outlives its last watcher for a moment, so that reconnecting clients find it warm."""
         for known in self._sources.values():
             for key, source in list(known.items()):
                 if self._is_left(source):

@@ -8,7 +8,7 @@ _MIB = 1024 * _KIB
 
 @dataclass(frozen=True, slots=True)
 class PageSize:
-    """Messages and the bytes of their parts; rows of each table that are spans."""
+    """Messages and the bytes of their parts; rows per table that become spans."""
 
     messages: int
     bytes: int
@@ -17,24 +17,24 @@ class PageSize:
 
 @dataclass(frozen=True, slots=True)
 class FeedLimits:
-    # What no hint told of is found after so long.
+    # After this long, changes without a hint are found.
     poll_seconds: float = 2.0
-    # Live parts that are missing are asked for so often.
+    # How often missing live parts are requested.
     ask_seconds: float = 1.0
     asks: int = 3
-    # Changes of one chat that a list tells as one.
+    # Changes of one chat within this time are reported as one.
     gather_seconds: float = 0.25
-    # Read for those who come in, while the others wait; and by a watcher that missed more, for itself.
+    # Read for joining watchers while the others wait; and by a watcher that missed more, for itself.
     door_page: PageSize = PageSize(messages=200, bytes=256 * _KIB)
     own_page: PageSize = PageSize(messages=500, bytes=512 * _KIB)
     # Calls, and lines, of a run that are read at once.
     run_page: int = 200
-    # Live parts of an episode that are kept for who comes later.
+    # Live parts of an episode kept for watchers that join later.
     kept_bytes: int = _MIB
-    # Who is so far behind is cut; before that, parts that wait are joined for who is slow.
+    # A watcher this far behind is cut; before that, waiting parts are joined for slow ones.
     backlog_bytes: int = 4 * _MIB
     slow_bytes: int = 256 * _KIB
-    # Sent at once, unless one event is larger; and how long sending it may take.
+    # How much is sent at once, unless one event is larger; and how long sending it may take.
     batch_bytes: int = 64 * _KIB
     send_seconds: float = 30.0
 

@@ -1,5 +1,5 @@
-"""What streams of one chat, made into frames: live parts without a gap, the step under way, what is used so
-far. A gap is asked for over the bus; if nobody can repeat it, what was shown is withdrawn."""
+"""The live stream of one chat as frames: live parts without a gap, the step in progress, its usage so far.
+Missing parts are requested over the bus; if nobody can repeat them, the preview is withdrawn."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ class Live:
         give_up: Callable[[], None],
         limits: FeedLimits,
     ) -> None:
-        """`give_up` is called when what is missing will not come."""
+        """`give_up` is called when the missing parts will not come."""
         self.preview = Preview(limits.kept_bytes)
         self._chat_id = chat_id
         self._publish = publish
@@ -39,18 +39,18 @@ class Live:
         self._asked = 0
 
     def stand_at(self, position: Position, episode: Episode | None) -> None:
-        """A reading found the chat here."""
+        """A reading found the chat at this position."""
         if self.preview.turn_to(episode):
             self._stop_asking()
         self._stem = Stem(self._chat_id, replace(position, episode=episode))
 
     def place(self, position: Position) -> Position:
-        """The position, with the preview of who has seen everything."""
+        """The position, with the preview of a watcher that has seen everything."""
         return replace(position, episode=self.preview.episode, n=self.preview.n)
 
     @property
     def event_id(self) -> str:
-        """Of an event that comes now and moves nothing."""
+        """For an event that comes now and moves no position."""
         return self._stem.id(self.preview.n)
 
     # --- parts ---
@@ -69,7 +69,8 @@ class Live:
         return self._frames(preview.n + 1 - len(fresh), fresh)
 
     def after(self, n: int) -> list[Frame] | None:
-        """For who has seen the parts up to the n-th; None: there is a gap that cannot be closed from here."""
+        """For a watcher that has seen the parts up to the n-th; None: there is a gap that cannot be closed
+        from here."""
         parts = self.preview.after(n)
         return None if parts is None else self._frames(n + 1, parts)
 
@@ -95,13 +96,13 @@ class Live:
     # --- the step ---
 
     def step(self, event: LiveStep, spent: Usage) -> list[Frame]:
-        """The spans of the step under way, and what is used with it."""
+        """The spans of the step in progress, and its usage."""
         if event.episode != self.preview.episode:
             return []
         frames = [Frame("span", self.event_id, data_of(span)) for span in under_way(event)]
         return [*frames, Frame("usage", self.event_id, data_of(spent + event.usage))]
 
-    # --- what is missing ---
+    # --- missing parts ---
 
     def skip(self, event: Skipped) -> None:
         self.preview.skip(event)
@@ -109,13 +110,13 @@ class Live:
             self._stop_asking()
 
     def ask(self) -> None:
-        """Whoever owns the chat repeats what is not known here, if there is anything."""
+        """The chat's owner repeats the parts that are not known here, if there are any."""
         episode = self.preview.episode
         if episode is not None and self.preview.open:
             self._publish(Repeat(chat_id=self._chat_id, episode=episode, first=self.preview.n + 1))
 
     def _ask_later(self) -> None:
-        """Asks now, and again until the gap is closed or nobody is believed to answer."""
+        """Requests them now, and again until the gap is closed or no answer is expected."""
         if self._asking is None:
             self._asked = 0
             self._ask_again()

@@ -1,5 +1,5 @@
-"""Frames that all watchers of one thing get, kept once: each watcher only knows how far it has read. Who is
-too far behind is cut; who is slow gets live parts joined; who does not read costs nobody anything."""
+"""Frames for all watchers of one thing, stored once: each watcher only knows how far it has read. A watcher
+that is too far behind is cut; a slow one gets live parts joined; one that does not read costs nothing."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -16,7 +16,7 @@ class LogReader(Protocol):
     def wake(self) -> None: ...
 
     def fall_behind(self) -> None:
-        """It did not read: it is out, and its client may come back."""
+        """It did not read and was removed; its client may reconnect."""
         ...
 
 
@@ -24,14 +24,14 @@ class FrameLog:
     def __init__(self, limits: FeedLimits = LIMITS) -> None:
         self._limits = limits
         self._frames: list[Frame] = []
-        # Bytes of all frames ever, up to each of those kept and before the first of them.
+        # Total bytes of all frames ever written, up to each kept frame, and before the first of them.
         self._ends: list[int] = []
         self._before = 0
-        # The number of the first frame that is kept.
+        # The number of the first kept frame.
         self._base = 0
         self._readers: set[LogReader] = set()
         self._idle: set[LogReader] = set()
-        # The readers are looked at again when so many bytes were written.
+        # The readers are checked again after this many bytes.
         self._look_at = limits.batch_bytes
         self._newest: tuple[int, bool, Batch] | None = None
 
@@ -45,7 +45,7 @@ class FrameLog:
 
     @property
     def bytes(self) -> int:
-        """What is kept."""
+        """The bytes kept."""
         return self._written - self._before
 
     @property
@@ -71,7 +71,7 @@ class FrameLog:
             self._frames.append(frame)
             self._ends.append(written)
         self._newest = None
-        # Nobody has read everything any more: nothing of it may be forgotten.
+        # The readers no longer all have everything, so frames must be kept.
         idle, self._idle = self._idle, set()
         if written > self._look_at:
             self._look(written)
@@ -79,7 +79,7 @@ class FrameLog:
             reader.wake()
 
     def take(self, reader: LogReader) -> Batch | None:
-        """What the reader reads next; None: nothing yet, it is woken when there is."""
+        """What the reader reads next; None: nothing yet, it will be woken."""
         start = reader.at - self._base
         if start >= len(self._frames):
             self._idle.add(reader)
@@ -111,12 +111,12 @@ class FrameLog:
         return batch
 
     def _take_joined(self, reader: LogReader, start: int) -> Batch:
-        """Of all that waits, as much as makes one batch when it is joined."""
+        """As much of the waiting frames as makes one batch when joined."""
         stop = start
         size = 0
         for frame in self._frames[start:]:
             follows = stop > start and frame.live is not None and self._frames[stop - 1].live is not None
-            # What parts take together is about their text.
+            # The size of joined parts is about that of their text.
             size += _text_size(frame) if follows else frame.size
             if stop > start and size > self._limits.batch_bytes:
                 break
@@ -134,7 +134,7 @@ class FrameLog:
             self._look_at = self._before + self._limits.batch_bytes
 
     def _look(self, written: int) -> None:
-        """Cuts who is too far behind, and forgets what the others have read."""
+        """Cuts watchers that are too far behind, and forgets what all others have read."""
         self._look_at = written + self._limits.batch_bytes
         late = [
             reader for reader in self._readers if written - self._read_by(reader) > self._limits.backlog_bytes

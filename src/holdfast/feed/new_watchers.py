@@ -1,6 +1,6 @@
-"""The watchers of a room that are not in its log: they come in, they missed more than a page and read for
-themselves, or they wait for live parts that they can follow. One is let in when it knows what the last
-reading found: from there on it reads what everybody reads."""
+"""The watchers of a room that do not read its log yet: they are joining, they missed more than a page and
+read for themselves, or they wait for live parts that they can continue from. A watcher is admitted when it
+knows what the last reading found: from then on it reads what everybody reads."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,22 +18,22 @@ from holdfast.feed.watcher import Watcher
 from holdfast.store.feed_reads import MissedPage, tail
 from holdfast.store.interface import Store
 
-# Who is served by one reading.
+# How many are served by one reading.
 AT_ONCE = 16
 
 
 @dataclass(slots=True)
 class Outside:
-    """Where a watcher is, and what it was told of the state last."""
+    """Where a watcher is, and the state it was last told."""
 
     position: Position
-    # Begin with so many of the newest messages instead.
+    # Start with this many of the newest messages instead.
     tail: int | None = None
     state: ChatState | None = None
-    # It missed more than a page: this it reads for itself.
+    # It missed more than a page and reads this for itself.
     rest: Rest = "nothing"
     greeted: bool = False
-    # It knows everything but live parts, which it cannot be given now.
+    # It has everything but live parts, which cannot be provided now.
     held: bool = False
 
 
@@ -47,7 +47,7 @@ class NewWatchers:
         limits: FeedLimits,
         knock: Callable[[], None],
     ) -> None:
-        """`knock` asks for a reading."""
+        """`knock` requests a reading."""
         self._chat_id = chat_id
         self._store = store
         self._live = live
@@ -65,11 +65,11 @@ class NewWatchers:
         self._knocked.pop(watcher, None)
 
     def _go_back(self, watcher: Watcher, position: Position) -> None:
-        """It has left the log and goes on from there."""
+        """It has left the log and continues from this position."""
         self._outside[watcher] = Outside(position, greeted=True)
 
     async def catch_up(self, watcher: Watcher, state: ChatState | None) -> None:
-        """Reads on, or knocks; a held watcher that knows this state has nothing to do but wait."""
+        """Reads on, or requests a reading; a held watcher that knows this state only has to wait."""
         outside = self._outside.get(watcher)
         if outside is None:
             raise Bug("a watcher is neither in the log nor outside of it")
@@ -81,24 +81,25 @@ class NewWatchers:
             self._knock()
         await watcher.sleep()
 
-    # --- what a reading brings ---
+    # --- results of a reading ---
 
     def waiting(self) -> list[tuple[Watcher, Position]]:
-        """Whom the next reading is for: who knocked, and who is held and has read what it was given."""
+        """Whom the next reading is for: watchers that requested one, and held ones that have read what they
+        were given."""
         knocked = list(self._knocked)[:AT_ONCE]
         held = [one for one, outside in self._outside.items() if outside.held and one.sleeps]
         return [(one, self._outside[one].position) for one in dict.fromkeys([*knocked, *held])]
 
     def is_served(self, state: ChatState) -> bool:
-        """Whether nobody waits who does not know this state: somebody may have knocked while it was read, or
-        have fallen asleep, held, believing that there was nothing new."""
+        """Whether every waiting watcher knows this state: one may have requested a reading meanwhile, or gone
+        to sleep, held, believing that there was nothing new."""
         return not self._knocked and not any(
             outside.held and outside.state is not state and watcher.sleeps
             for watcher, outside in self._outside.items()
         )
 
     def serve(self, watcher: Watcher, state: ChatState, page: MissedPage) -> None:
-        """What this watcher missed; when it is no more than this, it is let in."""
+        """What this watcher missed; if it is no more than this, it is admitted."""
         self._knocked.pop(watcher, None)
         outside = self._outside.get(watcher)
         if outside is None:
@@ -120,14 +121,14 @@ class NewWatchers:
         self._let_in(watcher, outside)
 
     def let_in_held(self, state: ChatState | None) -> None:
-        """There are more live parts: perhaps some can follow now that know all the rest."""
+        """There are more live parts: perhaps watchers that have everything else can continue now."""
         for watcher, outside in list(self._outside.items()):
             if outside.held and outside.state is state:
                 self._let_in(watcher, outside)
 
     def _let_in(self, watcher: Watcher, outside: Outside) -> None:
-        """With the live parts it lacks. One that cannot have them is held, and told what is committed, until
-        there are others."""
+        """With the live parts it lacks. A watcher that cannot have them is held, and sent what is committed,
+        until there are others."""
         preview, position = self._live.preview, outside.position
         shown = position.n if position.episode == preview.episode else 0
         frames = self._live.after(shown)
@@ -141,7 +142,7 @@ class NewWatchers:
             watcher.give(frames)
             watcher.enter_log(self._log, self._go_back)
 
-    # --- who reads for itself ---
+    # --- watchers that read for themselves ---
 
     async def _read_for(self, watcher: Watcher, outside: Outside) -> None:
         try:

@@ -1,5 +1,5 @@
-"""The live parts of one chat as this process knows them: those of one episode, from the first to the last
-without a gap. They are kept for who comes later, up to a limit."""
+"""The live parts of one chat as far as this process knows them: those of one episode, from the first to the
+last without a gap. They are kept for watchers that join later, up to a limit."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from holdfast.core.messages import Role
 from holdfast.core.parts import LivePart, Reasoning, Text, ToolCallDelta
 from holdfast.core.shapes import encode
 
-# whole: every part until now is here.  gap: some are missing, and asked for.  stopped: some could not travel,
-# nothing more is shown until the commit.  lost: what was shown had to be withdrawn.
+# whole: all parts so far are here.  gap: some are missing, and were requested.  stopped: some could not be
+# sent, so nothing more is shown until the commit.  lost: the preview had to be withdrawn.
 Standing = Literal["whole", "gap", "stopped", "lost"]
 
 
@@ -21,13 +21,13 @@ class Preview:
         self.episode: Episode | None = None
         self.role: Role = "assistant"
         self.standing: Standing = "whole"
-        # The last part that is known; 0: none.
+        # The last known part; 0: none.
         self.n = 0
         self._kept: deque[tuple[LivePart, int]] = deque()
         self._bytes = 0
 
     def turn_to(self, episode: Episode | None) -> bool:
-        """The chat is at this episode. True: it was at another one, of which nothing is kept."""
+        """The chat is at this episode. True: it was at another one, which is now forgotten."""
         if episode == self.episode:
             return False
         self.episode = episode
@@ -35,7 +35,7 @@ class Preview:
         return True
 
     def lose(self) -> None:
-        """What is missing will not come."""
+        """The missing parts will not come."""
         self._forget("lost")
 
     def _forget(self, standing: Standing) -> None:
@@ -46,11 +46,11 @@ class Preview:
 
     @property
     def open(self) -> bool:
-        """Whether parts may still be taken."""
+        """Whether more parts are accepted."""
         return self.episode is not None and self.standing in ("whole", "gap")
 
     def take(self, event: LiveParts) -> Sequence[LivePart]:
-        """Those of the parts that go on where the preview ends; the last one's number is `n` afterwards."""
+        """Those of the parts that continue the preview; afterwards `n` is the number of the last one."""
         if not self.open or event.episode != self.episode:
             return ()
         known = self.n + 1 - event.first
@@ -72,13 +72,13 @@ class Preview:
         return fresh
 
     def skip(self, event: Skipped) -> None:
-        """These parts are too large for the bus, and would be once more: what is shown stays, and what comes
+        """These parts are too large for the bus, and would be again: the preview stays as it is, and the rest
         is seen when it is committed."""
         if event.episode == self.episode and self.open and 0 <= self.n + 1 - event.first < event.count:
             self.standing = "stopped"
 
     def after(self, n: int) -> list[LivePart] | None:
-        """The parts that follow the n-th; None: they are not all kept, or the n-th is not known itself."""
+        """The parts after the n-th; None: they are not all kept, or the n-th itself is unknown."""
         missing = self.n - n
         if not 0 <= missing <= len(self._kept):
             return None

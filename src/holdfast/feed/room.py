@@ -1,6 +1,6 @@
 """One chat's feed in this process: one subscription and one reading for all its watchers. The subscription
-comes first, so nothing that is committed after a reading can be missed; what is emitted comes from readings
-alone, and live parts are shown only for the episode that the last reading found."""
+comes first, so nothing that is committed after a reading can be missed. Events come only from readings, and
+live parts are shown only for the episode that the last reading found."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ class Room(FeedSource[ChatId]):
         self._door = NewWatchers(chat_id, store, self._live, self.log, limits, self._poke)
         self._state: ChatState | None = None
         self._position = Position()
-        # An episode that parts came for although no reading finds it.
+        # An episode with parts that no reading has found.
         self._unknown: Episode | None = None
 
     @override
@@ -80,10 +80,10 @@ class Room(FeedSource[ChatId]):
         super().end(ending)
         self._live.close()
 
-    # --- what is heard ---
+    # --- hints ---
 
     def _poke(self) -> None:
-        """Reads the database, whatever was heard."""
+        """Reads the database, whatever hints say."""
         hint = Hint(chat_id=self.key, owner_id=UserId(""), version=ALWAYS, history_version=0, status="idle")
         self._listener.put(hint, BASE_WEIGHT)
 
@@ -98,14 +98,14 @@ class Room(FeedSource[ChatId]):
         return joined(feed_reads.heads(ids), read=lambda heads: partial(look, heads))
 
     def _look(self, head: ChatHead | None) -> None:
-        """If a poll found what was not read last, there was no hint of it."""
+        """If a poll found something newer than the last reading, its hint was lost."""
         known = self._state.head if self._state else None
         if known is not None and (head is None or head.version > known.version or head.marks != known.marks):
             self._poke()
 
     @override
     async def hear(self, event: BusEvent) -> None:
-        """With everything that waits already: its frames are appended, and the watchers woken, once."""
+        """Takes everything that already waits: its frames are appended, and the watchers woken, once."""
         frames: list[Frame] = []
         heard: BusEvent | None = event
         while heard is not None:
@@ -157,17 +157,17 @@ class Room(FeedSource[ChatId]):
             self._door.let_in_held(self._state)
 
     def _lose_preview(self) -> None:
-        """Called at any time, also while a reading is under way: who is held is let in by the next one."""
+        """May be called at any time, also during a reading: held watchers are admitted by the next one."""
         shown = self._live.preview.n
         self._live.preview.lose()
         if shown:
             self.log.append([self._live.withdrawn()])
         self._poke()
 
-    # --- what is read ---
+    # --- readings ---
 
     async def _read(self) -> None:
-        """One snapshot for the log and for those at the door."""
+        """One snapshot for the log and for joining watchers."""
         while True:
             waiting = self._door.waiting()
             positions = [position for _, position in waiting]
@@ -191,17 +191,17 @@ class Room(FeedSource[ChatId]):
                 return
 
     def _go_on(self, state: ChatState, page: MissedPage | None) -> None:
-        """Tells the log what is new, and stands where the chat is."""
+        """Writes what is new to the log, and moves to the chat's position."""
         frames: list[Frame] = []
         first = self._state is None
         if page is not None:
-            # With the preview as it is now: it may have been lost meanwhile.
+            # With the current preview: it may have been lost meanwhile.
             told = tell(self._live.place(self._position), state, page)
             frames = event_frames(self.key, told.events)
             if told.rest == "nothing":
                 frames += state_frames(self._state, state, told.after)
             elif frames:
-                # More than a page, or history was removed: everybody reads for itself.
+                # More than a page, or history was removed: every watcher reads for itself.
                 frames[-1].leave = told.after
         self._state = state
         self._position = place_of(state.head, Position())

@@ -1,5 +1,6 @@
-"""What a watcher of a run is told: pure functions from a page to frames, each with the place of a client that
-has seen it. Phases, lines and calls are told once a change; the run and its budget as they are now."""
+"""What a watcher of a run is sent: pure functions from a page to frames, each with the position of a client
+that has seen it. Phases, lines and calls are sent once per change; the run and its budget in their current
+state."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from holdfast.core.usage import Budget
 from holdfast.feed.frames import Frame, data_of
 from holdfast.store.run_feed_reads import SAID, RunPage, RunPlace
 
-# Before the phases that the script plans, which count as said in version 0.
+# Before the phases that the script plans, which count as part of version 0.
 START = RunPlace(0, 0)
 
 Event = tuple[EventName, object, RunPlace]
@@ -24,7 +25,7 @@ Event = tuple[EventName, object, RunPlace]
 
 @dataclass(frozen=True, slots=True)
 class RunFrames:
-    """A page as frames, the same for everybody who is at its place."""
+    """A page as frames, the same for everybody at its position."""
 
     run: Run
     frames: tuple[Frame, ...]
@@ -36,14 +37,15 @@ def tell(before: RunPlace, page: RunPage) -> RunFrames:
     run = page.run
     events = [*_planned(before, run), *_missed(page)]
     frames = [Frame(name, encode(run.id, place), data_of(payload)) for name, payload, place in events]
-    # Nothing is left of this version, and of earlier ones.
+    # Nothing is left of this version and of earlier ones.
     after = page.missed[-1][0] if page.more else RunPlace(run.version)
     return RunFrames(run, tuple(frames), after, page.more)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a watcher was told last of the run itself. The budget moves with every call and is told alone."""
+    """What a watcher was last told about the run itself. The budget changes with every call and is sent
+    separately."""
 
     run: RunListed
     budget: Budget
@@ -54,13 +56,14 @@ def known_of(run: Run) -> Known:
 
 
 def state_frames(known: Known | None, run: Run, place: RunPlace) -> list[Frame]:
-    """What is new of the run itself to who knows this of it. The run must have been read whole if it is."""
+    """What is new about the run itself for a watcher that knows this much. If anything is, the run must have
+    been read in full."""
     event_id, now = encode(run.id, place), known_of(run)
     frames: list[Frame] = []
     if known is None or known.budget != now.budget:
         frames.append(Frame("budget", event_id, data_of(run.budget)))
     if known is None or known.run != now.run:
-        # Last: who sees that the run is over need not read on.
+        # Last: a client that sees that the run is over need not read on.
         frames.append(Frame("run", event_id, data_of(run_data(run))))
     return frames
 
@@ -88,7 +91,7 @@ def _missed(page: RunPage) -> Iterator[Event]:
 
 
 def encode(run_id: RunId, place: RunPlace) -> str:
-    """Checked, not secret, as those of a chat's feed are."""
+    """Checked, not secret, like those of a chat's feed."""
     text = ".".join(map(str, place))
     return f"1.{text}.{_sum(run_id, text)}"
 

@@ -1,5 +1,5 @@
 """One run's feed in this process: one subscription for all its watchers. Every watcher reads for itself from
-the place where it is, so that a slow one holds nothing up and nothing is kept for it; those at the same place
+its own position, so that a slow one blocks nothing and nothing is kept for it; watchers at the same position
 share one reading and its frames."""
 
 import asyncio
@@ -28,11 +28,11 @@ from holdfast.store.run_feed_reads import RunPlace, page
 
 @dataclass(slots=True)
 class _Visitor:
-    """Where a watcher is, and what it was told of the run itself."""
+    """Where a watcher is, and what it was told about the run itself."""
 
     place: RunPlace
     known: Known | None = None
-    # It was told everything up to this version.
+    # It was sent everything up to this version.
     version: int = -1
     is_over: bool = False
 
@@ -41,7 +41,7 @@ class RunRoom(FeedSource[RunId]):
     def __init__(self, run_id: RunId, store: Store, bus: Bus, limits: FeedLimits) -> None:
         super().__init__(run_id, store, bus, limits)
         self._visitors: dict[Watcher, _Visitor] = {}
-        # The newest version that was heard of, and what was read since then.
+        # The newest version known from hints, and what was read since then.
         self._version = 0
         self._readings: dict[tuple[RunPlace, bool], RunFrames] = {}
         self._reading = asyncio.Lock()
@@ -82,7 +82,7 @@ class RunRoom(FeedSource[RunId]):
         known = visitor.known
         told = await self._read(visitor.place, whole=known is None)
         if told and known and not told.more and known.run != known_of(told.run).run:
-            # Rarely: its status moved, and with it perhaps came a large result.
+            # Rare: its status changed, and perhaps a large result came with it.
             told = await self._read(visitor.place, whole=True)
         if told is None:
             watcher.end("deleted")
@@ -99,13 +99,13 @@ class RunRoom(FeedSource[RunId]):
         if known is None:
             frames.append(Frame("caught_up", encode(self.key, told.after), data_of(NOTHING)))
         visitor.known = known_of(told.run)
-        # What was heard of was committed before; it is not waited for if it cannot be found.
+        # A hinted version was committed before; if it cannot be found, do not wait for it.
         visitor.version = max(heard, told.run.version)
         visitor.is_over = told.run.status in OVER
         watcher.give(frames)
 
     async def _read(self, place: RunPlace, *, whole: bool) -> RunFrames | None:
-        """None: the run is gone."""
+        """None: the run was deleted."""
         async with self._reading:
             readings = self._readings
             if (known := readings.get((place, whole))) is not None:
@@ -117,7 +117,7 @@ class RunRoom(FeedSource[RunId]):
         self._heard(found.run.version)
         return told
 
-    # --- what is heard ---
+    # --- hints ---
 
     @override
     async def hear(self, event: BusEvent) -> None:
@@ -140,7 +140,7 @@ class RunRoom(FeedSource[RunId]):
         return joined(run_feed_reads.versions(ids), read=lambda versions: partial(look, versions))
 
     def _look(self, version: int | None) -> None:
-        """What a poll found, of which there may have been no hint."""
+        """What a poll found; its hint may have been lost."""
         if version is None:
             self._read_again()
         else:

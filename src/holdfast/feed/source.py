@@ -1,6 +1,6 @@
-"""A thing that is watched: one subscription for all who watch it in this process. A new kind of feed is one
-subclass that says what it listens to, what it makes of what it hears, and what it gives to a watcher that
-comes. How watchers are kept, how a feed ends and when it is polled is the same for all."""
+"""A thing that is watched: one subscription for all its watchers in this process. A new kind of feed is one
+subclass that says what it listens to, what it does with hints, and what it gives to a new watcher. How
+watchers are kept, how a feed ends and when it is polled is the same for all."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -34,27 +34,27 @@ class FeedSource(ABC, Generic[K]):
         # Before anything is read, so that nothing is missed that is committed after a reading.
         self._listener = self.listen(bus)
 
-    # --- what a kind of feed says ---
+    # --- defined by each kind of feed ---
 
     @abstractmethod
     def listen(self, bus: Bus) -> Listener: ...
 
     @abstractmethod
     async def hear(self, event: BusEvent) -> None:
-        """A hint says that it is worth reading, never what is true."""
+        """A hint says that reading is worthwhile, never what is true."""
 
     @abstractmethod
     async def catch_up(self, watcher: Watcher) -> None:
-        """Gives the watcher what it reads next, or lets it into a log; returns when there may be
-        something."""
+        """Gives the watcher what it reads next, or admits it to a log; returns when there may be something to
+        send."""
 
     @classmethod
     def poll(cls, sources: Sequence[Any]) -> Query[Callable[[], None]] | None:
-        """One reading for all sources, which are of this class: what is to be done when it is there. For what
-        no hint told of; None: there is nothing to look at."""
+        """One reading for all sources of this class, to find changes without a hint; returns what to do with
+        the result. None: there is nothing to check."""
         return None
 
-    # --- what all have in common ---
+    # --- shared by all kinds ---
 
     def leave(self, watcher: Watcher) -> None:
         self.watchers.discard(watcher)

@@ -1,5 +1,5 @@
-"""A feed as server-sent events, on plain ASGI. A quiet feed says every 15 seconds that it is still there, so
-that both ends notice a dead connection."""
+"""A feed as server-sent events, on plain ASGI. A quiet feed sends a comment every 15 seconds, so that both
+ends notice a dead connection."""
 
 import asyncio
 
@@ -9,12 +9,13 @@ from holdfast.feed.watcher import Watcher
 HEARTBEAT_SECONDS = 15.0
 HEARTBEAT = b": still here\n\n"
 RECONNECT_MILLISECONDS = 1000
-# Written at once: so much is held for a client that does not read, beside what its socket holds.
+# How much is written at once: this much is held for a client that does not read, besides what its socket
+# holds.
 WRITE_BYTES = 32 * 1024
 HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
-    # Proxies that gather answers would hold back what is live.
+    # Proxies that buffer responses would hold back live events.
     (b"x-accel-buffering", b"no"),
 )
 
@@ -27,7 +28,7 @@ async def respond(
     abort: Abort | None = None,
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> None:
-    """The whole response. To a client that does not read it is left without its end."""
+    """The whole response. For a client that does not read, it is aborted."""
     await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
     if await converse(watcher, _send_all(watcher, send, heartbeat_seconds), _until_disconnect(receive)):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -47,7 +48,7 @@ async def _send_all(watcher: Watcher, send: Send, heartbeat_seconds: float) -> N
         if batch is None:
             return
         await _send(send, batch.sse)
-        # Nothing of it is kept while waiting for the next.
+        # Drop the batch before waiting for the next.
         del batch
 
 

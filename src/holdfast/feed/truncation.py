@@ -1,5 +1,5 @@
-"""What is too large for one event, cut so that it fits: long texts end early, long lists and objects stop,
-our own fields stay. It says so (`truncated`); REST has the whole."""
+"""Cuts what is too large for one event: long texts end early, long lists and objects stop, our own fields
+stay. The result says so (`truncated`); REST has the whole."""
 
 from typing import Any, cast
 
@@ -8,22 +8,23 @@ import msgspec
 from holdfast.core.shapes import encode
 
 LONGEST_TEXT = 64 * 1024
-# However little room is left, so much of a text stays: ids are never cut.
+# However little room is left, this much of a text stays: ids are never cut.
 SHORTEST_TEXT = 64
-# How deep our own lists (of queue items, of calls that wait) and fields (of a part of a message) are.
+# The depth of our own lists (queue items, waiting calls) and fields (of a part of a message).
 OUR_LISTS = 2
 OUR_FIELDS = 4
 ELLIPSIS = "…"
-# About what a number or a word takes.
+# Roughly the size of a number or a word.
 _SCALAR = 24
 
 
 def cut_to_fit(data: bytes, limit: int) -> bytes:
-    """JSON of an object, as JSON of at most so many bytes. Costs what is left of it, not what was there."""
+    """JSON of an object, as JSON of at most this many bytes. Its cost depends on what is left, not on the
+    original size."""
     whole: dict[str, Any] = msgspec.json.decode(data)
     room = limit
     while True:
-        # Text that must be escaped takes more than it counts.
+        # Escaped text takes more bytes than counted here.
         room = room * 3 // 4
         cut = encode({**_Scissors(room).cut(whole, 0), "truncated": True})
         if len(cut) <= limit:

@@ -1,5 +1,5 @@
-"""What one watcher is told: pure functions from where it is and what was read to events, each with the
-position of a client that has seen it. A page comes from one snapshot; committed text is never told twice, and
+"""What one watcher is sent: pure functions from its position and what was read to events, each with the
+position of a client that has seen it. A page comes from one snapshot. Committed text is never sent twice, and
 a preview is replaced by its message or withdrawn, never left."""
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ from holdfast.telemetry.spans import (
 class Event(NamedTuple):
     name: EventName
     payload: object
-    # Of who has seen it.
+    # The position of a client that has seen it.
     position: Position
 
 
@@ -42,7 +42,7 @@ NOTHING: dict[str, object] = {}
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """The chat as it is, of one snapshot."""
+    """The state of the chat, from one snapshot."""
 
     head: ChatHead
     chat: Chat
@@ -50,7 +50,7 @@ class ChatState:
     collisions: tuple[Collision, ...] = ()
 
 
-# What there is still to read from where a watcher is.
+# What is left to read from a watcher's position.
 Rest = Literal["nothing", "messages", "spans"]
 
 
@@ -65,7 +65,7 @@ def tell(before: Position, state: ChatState, page: MissedPage) -> WatcherEvents:
     """What a watcher at this position missed, as far as the page goes."""
     head = state.head
     if not page.found or max(before.version, before.spans) > head.version:
-        # Not a place in this history: what the client holds is of another one.
+        # Not a position in this history: the client has another one.
         return _begin_anew(Position(version=head.version))
     if page.removed:
         return _begin_anew(Position(version=head.version, spans=before.spans, span=before.span))
@@ -92,7 +92,7 @@ def tell(before: Position, state: ChatState, page: MissedPage) -> WatcherEvents:
 
 
 def place_of(head: ChatHead, preview: Position) -> Position:
-    """Where a watcher is that misses nothing, with this preview."""
+    """The position of a watcher that has everything, with this preview."""
     return Position(
         version=head.version,
         message_id=head.last_message_id,
@@ -122,7 +122,7 @@ def _message_data(missed: Missed) -> MessageData:
 
 
 def shown(message: Message) -> Message:
-    """Without what is only for the provider that said it."""
+    """Without what is only meant for the provider that sent it."""
     parts = tuple([_shown_part(part) for part in message.parts])
     return message if parts == message.parts else replaced(message, parts=parts)
 
@@ -137,7 +137,7 @@ def _shown_part(part: Part) -> Part:
 
 
 def _missed_spans(chat_id: ChatId, before: Position, rows: SpanRows) -> list[tuple[Span, int, str]]:
-    """Those that the rows changed, by version, parents first; with their key within it."""
+    """The spans that the rows changed, by version, parents first, with their key within it."""
     versions: dict[str, tuple[int, str]] = {}
     for turn in rows.turns:
         versions[turn_id(turn.number)] = (turn.revision, "0")
@@ -160,11 +160,12 @@ def _missed_spans(chat_id: ChatId, before: Position, rows: SpanRows) -> list[tup
     return [one for one in found if one[1:] > (before.spans_from, before.span)]
 
 
-# --- the state as it is ---
+# --- the current state ---
 
 
 def state_events(before: ChatState | None, after: ChatState) -> Iterator[tuple[EventName, object]]:
-    """All of it for who knows nothing, else what moved. What is over (an error, a wait) is told by `chat`."""
+    """All of it for a watcher that knows nothing, else what changed. The end of an error or a wait is
+    reported by `chat`."""
     chat, old = after.chat, before.chat if before else None
     if chat != old:
         yield "chat", chat
@@ -187,12 +188,12 @@ def state_events(before: ChatState | None, after: ChatState) -> Iterator[tuple[E
 
 
 def is_newer(episode: Episode, known: ChatHead) -> bool:
-    """Whether the episode is of a time after this was read."""
+    """Whether the episode started after this was read."""
     return (episode.history_version, episode.attempt) > (known.history_version, known.attempt)
 
 
 def beginning(tail: tuple[int, MessageId | None, int] | None) -> Position:
-    """Where a watcher begins that wants the newest messages only."""
+    """The starting position of a watcher that wants only the newest messages."""
     if tail is None:
         return Position()
     version, message_id, revision = tail

@@ -15,7 +15,7 @@ from holdfast.feed.log import FrameLog
 
 
 class WatchedSource(Protocol):
-    """Whatever is watched, as far as a watcher needs it; see `FeedSource`."""
+    """What a watcher needs of the thing it watches; see `FeedSource`."""
 
     async def catch_up(self, watcher: "Watcher") -> None: ...
 
@@ -23,7 +23,7 @@ class WatchedSource(Protocol):
 
 
 class Watcher:
-    """`label` is whatever says by which right it watches: see `Hub.cut`."""
+    """`label` identifies the credential by which it watches: see `Hub.cut`."""
 
     def __init__(
         self,
@@ -39,16 +39,16 @@ class Watcher:
         self.spans = spans
         self.at = 0
         self.ending: ClosingReason | None = None
-        # Called once, when it ends otherwise than by its client's going.
+        # Called once, when it ends for another reason than its client leaving.
         self.when_ended: Callable[[], None] | None = None
         self.source = source
         self._limits = limits
-        # The log that it reads, and who is told where it goes on when the log does not.
+        # The log that it reads, and the callback for continuing elsewhere when the log ends for it.
         self._log: FrameLog | None = None
         self._go_back: GoBack | None = None
         self._ready: deque[Batch] = deque()
         self._waiter: asyncio.Future[None] | None = None
-        # How many polls it has been sending the same batch for; None: it waits for one.
+        # For how many polls it has been sending the same batch; None: it waits for one.
         self._sending: int | None = None
 
     def __aiter__(self) -> Self:
@@ -82,7 +82,7 @@ class Watcher:
                 return batch
         return None
 
-    # --- for what is watched ---
+    # --- for the thing that is watched ---
 
     def give(self, frames: Iterable[Frame]) -> None:
         """To be sent before anything from the log."""
@@ -103,8 +103,8 @@ class Watcher:
         self.wake()
 
     def enter_log(self, log: FrameLog, go_back: "GoBack | None" = None) -> None:
-        """From here on it reads what everybody reads. `go_back`: for a log that may send its readers away, to
-        read for themselves from some place."""
+        """From now on it reads what everybody reads. `go_back`: for a log that may send its readers away, to
+        read for themselves from some position."""
         if self.ending is not None:
             return
         self._log, self._go_back = log, go_back
@@ -122,7 +122,7 @@ class Watcher:
         return self._waiter is not None
 
     async def sleep(self) -> None:
-        """Until somebody wakes it."""
+        """Waits until somebody wakes it."""
         self._waiter = asyncio.get_running_loop().create_future()
         try:
             await self._waiter
@@ -136,7 +136,7 @@ class Watcher:
     # --- the end ---
 
     def end(self, ending: ClosingReason) -> None:
-        """It is told so, if it reads at all, and nothing else any more."""
+        """It is told so, if it reads at all, and is sent nothing else."""
         if self.ending is not None:
             return
         self.ending = ending
@@ -152,7 +152,8 @@ class Watcher:
         self.end("slow")
 
     def look(self) -> None:
-        """Called by every poll: who has been sending the same batch for long is gone, or as good as."""
+        """Called by every poll: a client that has been receiving the same batch for long is considered
+        gone."""
         if self._sending is None:
             return
         self._sending += 1

@@ -1,6 +1,6 @@
-"""A feed over a WebSocket, on plain ASGI: each event is one text, `{"event", "id", "data"}`. What the client
-says is ignored. The code of the close says why; after 4408, 4500 and 4503 a client comes back with the last
-id it has. A server that takes them framed gets what all watchers get framed once."""
+"""A feed over a WebSocket, on plain ASGI: each event is one text message, `{"event", "id", "data"}`. Messages
+from the client are ignored. The close code says why it ended; after 4408, 4500 and 4503 a client reconnects
+with its last id. If the server accepts framed messages, they are framed once for all watchers."""
 
 from holdfast.core.feed_events import ClosingReason
 from holdfast.feed.connection import EXTENSION, Abort, Receive, Send, converse, drop
@@ -17,14 +17,15 @@ CLOSES: dict[ClosingReason, tuple[int, str]] = {
 }
 
 
-# Written at once: so much is held for a client that does not read, beside what its socket holds.
+# How much is written at once: this much is held for a client that does not read, besides what its socket
+# holds.
 WRITE_BYTES = 64 * 1024
 
 
 async def respond(
     watcher: Watcher, receive: Receive, send: Send, *, framed: bool = False, abort: Abort | None = None
 ) -> None:
-    """The whole conversation, from accepting the connection on."""
+    """The whole conversation, starting with accepting the connection."""
     if (await receive())["type"] != "websocket.connect":
         return
     await send({"type": "websocket.accept"})
@@ -39,7 +40,7 @@ async def _send_all(watcher: Watcher, send: Send, framed: bool) -> None:
     write = _send_framed if framed else _send_texts
     while (batch := await anext(watcher, None)) is not None:
         await write(send, batch)
-        # Nothing of it is kept while waiting for the next.
+        # Drop the batch before waiting for the next.
         del batch
 
 

@@ -1,1 +1,1 @@
-"""Files of chats: what may be one, where its content is kept, and its small picture."""
+"""Files of chats: which kinds are accepted, where their contents are stored, and their thumbnails."""

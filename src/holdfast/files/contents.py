@@ -1,5 +1,5 @@
-"""Where the content of files is kept, under its hash. One server on SQLite keeps it in its data directory;
-servers that share a PostgreSQL share no disk, so there it is in the database."""
+"""Where the contents of files are stored, under their hash. A server on SQLite keeps them in its data
+directory; servers that share a PostgreSQL share no disk, so there they are in the database."""
 
 import asyncio
 import os
@@ -15,15 +15,15 @@ from holdfast.store import files
 from holdfast.store.interface import OnceOf, Replayed, Store
 from holdfast.store.query import Query
 
-# The idempotency key that a file came with; and the file, or what was answered under that key before.
+# The idempotency key of an upload; and the file, or the answer stored under that key before.
 Once = OnceOf[StoredFile]
 Kept = StoredFile | Refusal | Replayed
 
 
 class Contents(Protocol):
     async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None, once: Once | None) -> Kept:
-        """Stores the file with what lies at the path, which is taken away. Both or neither: after a crash
-        there may be a content that no file has, never the other way round. TooLarge: the owner has no room
+        """Stores the file with the content at the path, which is moved away. Both or neither: after a crash
+        there may be a content without a file, never the other way round. TooLarge: the owner has no room
         left."""
         ...
 
@@ -41,7 +41,8 @@ class OnDisk:
         self._store = store
         self._directory = directory
         self._quota_bytes = quota_bytes
-        # Against a file that comes while the last other one with its content goes. There is one process.
+        # Guards against a new file with this content while the last other one is being deleted. There is only
+        # one process.
         self._changing = asyncio.Lock()
 
     async def keep(self, new: StoredFile, path: Path, thumbnail: bytes | None, once: Once | None) -> Kept:
@@ -108,7 +109,7 @@ class InDatabase:
 
 
 def contents(store: Store, directory: Path, quota_bytes: int) -> Contents:
-    """`quota_bytes`: what the files of one user may take together; 0: any amount."""
+    """`quota_bytes`: the most that the files of one user may take in total; 0: no limit."""
     if store.engine == "sqlite":
         return OnDisk(store, directory, quota_bytes)
     return InDatabase(store, quota_bytes)
@@ -136,7 +137,7 @@ def _read(place: Path) -> bytes | None:
 
 @asynccontextmanager
 async def scratch(directory: Path, name: str) -> AsyncGenerator[Path]:
-    """A place for what is still coming; whatever is left there at the end is removed."""
+    """A temporary place for an upload; whatever is left there at the end is removed."""
     path = directory / name
     try:
         yield path

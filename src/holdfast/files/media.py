@@ -1,5 +1,5 @@
-"""What a file is, by what it holds and never by what somebody says of it; and a name that is safe wherever it
-is shown, sent or stored."""
+"""What a file is, judged by its content and never by what somebody claims; and a name that is safe wherever
+it is shown, sent or stored."""
 
 import codecs
 import re
@@ -16,14 +16,14 @@ HEAD_BYTES = 16
 NAME_CHARACTERS = 200
 
 _SEPARATORS = re.compile(r"[/\\]")
-# Controls, and what changes the order of the text around it.
+# Controls, and characters that change the order of the text around them.
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff"<>|:*?]')
-# Names that Windows takes for devices.
+# Names that Windows treats as devices.
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def type_by_head(head: bytes) -> str | None:
-    """By the first bytes; None: they are those of no kind that is known by them."""
+    """By the first bytes; None: they match no known kind."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if head.startswith(b"\xff\xd8\xff"):
@@ -52,7 +52,7 @@ def is_text(pieces: Iterable[bytes]) -> bool:
 
 
 def safe_name(name: str) -> str:
-    """The last part of a path, without what is special anywhere; never empty, never a device."""
+    """The last part of a path, without characters that are special anywhere; never empty, never a device."""
     last = _SEPARATORS.split(name)[-1]
     kept = one_line(_UNSAFE.sub("_", last), NAME_CHARACTERS).strip(" .")
     if not kept:
@@ -61,6 +61,6 @@ def safe_name(name: str) -> str:
 
 
 def disposition(name: str) -> str:
-    """The header that makes a browser save and never show it (RFC 6266)."""
+    """The header that makes a browser save the file and never show it (RFC 6266)."""
     plain = re.sub(r"[^A-Za-z0-9 ._-]", "_", name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,6 +1,6 @@
 """The process that reads pictures: a file by its path or on standard input, a small PNG on standard output. A
-process of its own, held by the kernel to its memory and time, because a picture is the work of strangers; one
-that is too large to be opened is refused before any of it is decoded."""
+separate process, limited by the kernel in memory and time, because pictures come from strangers; one that is
+too large is refused before any of it is decoded."""
 
 import resource
 import sys
@@ -19,7 +19,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # What this refuses is refused here, in other words.
+    # What Pillow would refuse is refused here with our own message.
     warnings.simplefilter("ignore")
     from PIL import Image, ImageOps
 
@@ -35,11 +35,11 @@ def main() -> None:
             small = small.convert(
                 "RGBA" if "A" in small.getbands() or "transparency" in small.info else "RGB"
             )
-            # Where it was taken, and by whom, is not part of the small one.
+            # The thumbnail does not keep metadata, such as where the picture was taken and by whom.
             small.info.clear()
             small.save(sys.stdout.buffer, "PNG")
     except (OSError, ValueError, SyntaxError, MemoryError, EOFError, IndexError, TypeError, KeyError):
-        _refuse("it is damaged, or not what it says it is")
+        _refuse("it is damaged, or not what it claims to be")
 
 
 def _opened() -> BinaryIO:

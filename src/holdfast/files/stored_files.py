@@ -1,4 +1,5 @@
-"""The files of chats: taken in bit by bit, looked at, kept; read again; and swept when no chat has them."""
+"""The files of chats: received piece by piece, checked, stored; read again; and swept when no chat uses
+them."""
 
 import asyncio
 import hashlib
@@ -21,15 +22,15 @@ from holdfast.files.thumbnails import Behind, Thumbnails
 from holdfast.store import files
 from holdfast.store.interface import Store
 
-# Of all files in one request: what providers take, and what a server has room for.
+# The most for all files in one request: what providers accept, and what a server has room for.
 SHOWN_BYTES = 24 * 1024 * 1024
 _PIECE = 1024 * 1024
-# Where files are while they come.
+# Where files are while they are being received.
 INCOMING = "incoming"
 
 
 class Incoming:
-    """A file that is still coming. Nothing of it is kept until `Files.keep`."""
+    """A file that is still being received. Nothing of it is kept until `Files.keep`."""
 
     def __init__(self, path: Path, written: BinaryIO, most_bytes: int) -> None:
         self.path = path
@@ -42,7 +43,7 @@ class Incoming:
         self.size += len(piece)
         if self.size > self.most_bytes:
             raise TooLarge(
-                f"The file is larger than the {self.most_bytes // 2**20} MiB that files may have "
+                f"The file is larger than the {self.most_bytes // 2**20} MiB allowed "
                 "(files.max_mib in the configuration)."
             )
         await asyncio.to_thread(self._write, piece)
@@ -78,7 +79,7 @@ class StoredFiles:
 
     @asynccontextmanager
     async def incoming(self, most_bytes: int | None = None) -> AsyncGenerator[Incoming]:
-        """`most_bytes`: for what is no file of a chat."""
+        """`most_bytes`: for what is not a file of a chat."""
         place = self._directory / INCOMING
         await asyncio.to_thread(lambda: place.mkdir(mode=0o700, parents=True, exist_ok=True))
         async with scratch(place, self._ids.uuid7(self._clock.now())) as path:
@@ -86,13 +87,13 @@ class StoredFiles:
                 yield Incoming(path, written, most_bytes or self._most_bytes)
 
     async def keep(self, incoming: Incoming, owner_id: UserId, name: str) -> StoredFile:
-        """InvalidInput says why it is no file for a chat; TooLarge, that its owner has no room left."""
+        """InvalidInput says why it cannot be a file of a chat; TooLarge, that its owner has no room left."""
         kept = await self.keep_once(incoming, owner_id, name, None)
         assert isinstance(kept, StoredFile), "without a key there is no earlier answer"
         return kept
 
     async def keep_once(self, incoming: Incoming, owner_id: UserId, name: str, once: Once | None) -> Kept:
-        """The same under an idempotency key, if there is one: then maybe what was answered before."""
+        """The same under an idempotency key, if there is one: then perhaps the earlier answer."""
         if not incoming.size:
             raise InvalidInput("The file is empty.", field="file")
         media_type = await asyncio.to_thread(_media_type, incoming.path)
@@ -115,7 +116,7 @@ class StoredFiles:
     async def read(self, file: StoredFile) -> bytes:
         found = await self._contents.read(file.hash)
         if found is None:
-            raise NotFound("The content of this file is not there any more.")
+            raise NotFound("The content of this file no longer exists.")
         return found
 
     async def thumbnail(self, file: StoredFile) -> bytes | None:
@@ -130,8 +131,8 @@ class StoredFiles:
             await self._store.write(files.use(wanted, chat_id), on_behalf=on_behalf)
 
     async def shown(self, parts: Iterable[File], owner_id: UserId) -> Mapping[FileId, bytes]:
-        """What these parts hold, from the first on as far as it fits: so it is the same for a longer
-        history. One that is somebody else's, or gone, is left out."""
+        """The contents of these parts, from the first on as far as they fit, so that a longer history gives
+        the same. Files that belong to somebody else, or are gone, are left out."""
         wanted = tuple(dict.fromkeys(part.file_id for part in parts))
         known = await self._store.read(files.files(wanted, owner_id)) if wanted else {}
         found: dict[FileId, bytes] = {}
@@ -147,8 +148,9 @@ class StoredFiles:
         return found
 
     async def sweep(self, after_micros: int = files.UNUSED_MICROS) -> int:
-        """Forgets files that no chat has, and what they held; how many contents were looked at. So is what
-        came when a server was killed: by its age, as another server may have the same directory."""
+        """Deletes files that no chat uses, and their contents; returns how many contents were examined. Also
+        removes what was being received when a server was killed: by its age, because another server may use
+        the same directory."""
         await asyncio.to_thread(_sweep_incoming, self._directory / INCOMING, after_micros)
         hashes = await self._store.write(files.forget_unused(after_micros))
         for one in hashes:
@@ -159,7 +161,7 @@ class StoredFiles:
 def _sweep_incoming(place: Path, after_micros: int) -> None:
     until = time.time() - after_micros / 1_000_000
     for path in place.iterdir() if place.is_dir() else ():
-        # Gone meanwhile: it came to its end.
+        # Gone meanwhile: the upload ended.
         with suppress(FileNotFoundError):
             if path.lstat().st_mtime <= until:
                 path.unlink()
@@ -177,7 +179,7 @@ def _media_type(path: Path) -> str:
             content.seek(0)
             known = TEXT if is_text(_pieces(content)) else None
     if known is None:
-        raise InvalidInput(f"Files of this kind cannot be used here. A file is {ACCEPTED}.", field="file")
+        raise InvalidInput(f"Files of this kind cannot be used here. Accepted: {ACCEPTED}.", field="file")
     return known
 
 

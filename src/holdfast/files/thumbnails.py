@@ -1,4 +1,4 @@
-"""Small pictures of pictures, made by a process that is given the file and nothing else."""
+"""Thumbnails of pictures, made by a process that is given the file and nothing else."""
 
 import asyncio
 import sys
@@ -16,8 +16,8 @@ _PROGRAM = (sys.executable, "-I", "-m", "holdfast.files.picture")
 
 
 class Behind(Protocol):
-    """Runs a program on one file behind the operating system's wall: its exit status, what it says, what it
-    complains of. TryAgain: it did not end in time, or could not be started."""
+    """Runs a program on one file behind the operating system's wall: its exit status, its output, its errors.
+    TryAgain: it did not end in time, or could not be started."""
 
     async def __call__(
         self, argv: tuple[str, ...], file: Path, seconds: float
@@ -25,7 +25,7 @@ class Behind(Protocol):
 
 
 class Thumbnails:
-    """Without a wall (`behind` None) the process is held to its memory and time all the same."""
+    """Without a wall (`behind` None) the process is still limited in memory and time."""
 
     def __init__(self, behind: Behind | None = None) -> None:
         self._places = asyncio.Semaphore(_AT_ONCE)
@@ -37,7 +37,7 @@ class Thumbnails:
             code, small, reason = await self._run(_PROGRAM, path, SECONDS)
         if code == 0:
             return small
-        told = reason.decode("utf-8", "replace") if code == REFUSED else "it takes too much"
+        told = reason.decode("utf-8", "replace") if code == REFUSED else "it needs too much memory or time"
         raise InvalidInput(f"The picture cannot be used: {told[:200]}.", field="file")
 
 
@@ -48,7 +48,7 @@ async def _run(argv: tuple[str, ...], file: Path, seconds: float) -> tuple[int, 
         async with asyncio.timeout(seconds):
             small, reason = await process.communicate()
     except TimeoutError:
-        raise InvalidInput("The picture takes too long to be read.", field="file") from None
+        raise InvalidInput("The picture takes too long to read.", field="file") from None
     finally:
         if process.returncode is None:
             kill_group(process)
@@ -61,4 +61,4 @@ async def _start(argv: tuple[str, ...], content: int) -> asyncio.subprocess.Proc
     try:
         return await start_process(argv, stdin=content)
     except OSError as error:
-        raise TryAgain(f"The picture could not be looked at ({error.strerror}). Try again.") from error
+        raise TryAgain(f"The picture could not be read ({error.strerror}). Try again.") from error

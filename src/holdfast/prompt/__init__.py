@@ -3,11 +3,11 @@
     system.py     the system prompt
     sources.py    the order, and what a feature implements to add a text
     workspace.py  instructions and skills of a workspace
-    agents.py     what agents that were not started by a person are told
+    agents.py     instructions for agents that were not started by a person
     notices.py    notices in history
     summaries.py  requests for summaries and titles
     history.py    committed history as the messages of a request
 
-Two kinds of text live elsewhere. What a tool says of itself (description, errors) belongs to the tool. The
-results of calls that nobody ran are written by the state machine (`chats/synthetic.py`).
+Two kinds of text live elsewhere. A tool's own texts (description, errors) belong to the tool. Synthetic
+results of calls are written by the state machine (`chats/synthetic.py`).
 """

@@ -1,4 +1,4 @@
-"""What agents are told that no person started, and what an agent is told of the sub-agents it started."""
+"""What agents that no person started are told, and what an agent is told about the sub-agents it started."""
 
 from holdfast.core.calls import STRUCTURED_OUTPUT
 from holdfast.core.failures import Failure
@@ -13,7 +13,7 @@ WORKFLOW_AGENT = (
     "You are an agent of a workflow: a script gave you one task and reads only your last message. Do the "
     "task, then answer with the result itself and nothing around it: no greeting, no question, no offer."
 )
-# The same, for an agent whose answer must fit a schema.
+# The same, for an agent whose answer must match a schema.
 STRUCTURED_AGENT = (
     f"You are an agent of a workflow: a script gave you one task. Do the task, then call {STRUCTURED_OUTPUT} "
     "with the result. Only that is read."
@@ -33,7 +33,7 @@ def end_of_agent(
     failure: Failure | None,
     changes: str | None,
 ) -> str:
-    """What a parent is told of the end of its sub-agent; `changes` says where it left what it changed."""
+    """What a parent is told about the end of its sub-agent; `changes` says where its changes are."""
     name = f"The sub-agent {label!r} ({agent_id})" if label else f"A sub-agent ({agent_id})"
     match outcome:
         case "finished":

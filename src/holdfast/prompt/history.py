@@ -1,7 +1,7 @@
-"""A history as a model is shown it: from the newest summary on, and legal for every provider whatever
-happened before. Each call is followed at once by exactly one result; what has no call is left out; nothing is
-empty. Messages are only ever added, and what was shown once is shown the same again, so that provider caches
-hit."""
+"""A history as a model is shown it: from the newest summary on, and valid for every provider whatever
+happened before. Each call is directly followed by exactly one result; results without a call are left out;
+nothing is empty. Messages are only ever appended, and what was shown once is shown identically again, so that
+provider caches hit."""
 
 from collections.abc import Iterable
 
@@ -24,12 +24,12 @@ _Results = dict[CallId, ToolResult]
 class PromptHistory:
     def __init__(self, entries: Iterable[HistoryEntry] = ()) -> None:
         self._shown: list[PromptMessage] = []
-        # Those among the parts that are shown.
+        # Those of the parts that are shown.
         self.files: list[File] = []
         # The calls of the newest message that have no result yet.
         self._open: tuple[ToolCall, ...] = ()
         self._interrupted = False
-        # Results by their call, for histories of old in which they stand at the wrong place.
+        # Results by their call, for old histories in which they are in the wrong place.
         self._results: _Results = {}
         self.extend(entries)
 
@@ -81,7 +81,7 @@ class PromptHistory:
         self._interrupted = entry.interrupted
 
     def _answer(self, results: _Results) -> None:
-        """Results for calls that nobody made are left out."""
+        """Results for calls that were never made are left out."""
         if self._open:
             self._shown.append(_results_message(self._open, self._results | results))
             self._open = ()
@@ -91,7 +91,7 @@ class PromptHistory:
         self._open, self._interrupted = (), False
 
     def _closing(self) -> Iterable[PromptMessage]:
-        """What must stand between the newest message and whatever follows."""
+        """What must come between the newest message and whatever follows."""
         if self._open:
             yield _results_message(self._open, self._results)
         if self._interrupted:
@@ -118,12 +118,12 @@ def _results_message(calls: tuple[ToolCall, ...], results: _Results) -> PromptMe
 
 
 def _is_plain(parts: Parts) -> bool:
-    """Whether it is just some text, as most of a long history is: then anybody may say it as it is."""
+    """Whether it is plain text, like most of a long history: then it is valid in any role."""
     return len(parts) == 1 and isinstance(part := parts[0], Text) and bool(part.text.strip())
 
 
 def _is_word(part: Part) -> bool:
-    """Whether a user may say it, and it says something."""
+    """Whether a user may say it, and it is not empty."""
     match part:
         case Text(text=text) | Notice(text=text):
             return bool(text.strip())
@@ -159,7 +159,7 @@ def _answer_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 def _with_object(call: ToolCall) -> ToolCall:
-    """Providers take nothing back but an object, as our calls have had for long."""
+    """Providers accept nothing but an object."""
     if isinstance(call.input, dict):
         return call
     return replace(call, input={RAW: encode_text(call.input)})

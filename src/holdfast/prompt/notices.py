@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from holdfast.core.parts import Notice
 from holdfast.providers.interface import StopReason
 
-# The code of the notice that holds what a workspace tells its agents.
+# The code of the notice with a workspace's instructions for agents.
 INSTRUCTIONS = "instructions"
 
 # Shown to the model where its history needs them; never stored.
@@ -18,12 +18,12 @@ NUDGE = Notice(
     code="loop_guard",
     text="The same call failed several times in a row. Find the reason or try another way.",
 )
-GO_ON = Notice(code="go_on", text="Your provider paused you before the end. Go on.")
+GO_ON = Notice(code="go_on", text="Your provider paused you before the end. Continue.")
 CUT_SHORT: Mapping[StopReason, Notice] = {
     "length": Notice(code="length", text="The answer reached its maximum length and was cut."),
     "content_filter": Notice(
         code="content_filter",
-        text="The provider ended the answer by its rules for content. Change the message or the model.",
+        text="The provider ended the answer because of its content rules. Change the message or the model.",
     ),
 }
 

@@ -1,5 +1,5 @@
-"""The system prompt, in segments from the most to the least stable: who the agent is, the named agent it was
-started as, what this chat asked for, when it began."""
+"""The system prompt, in segments from the most to the least stable: who the agent is, its named agent, this
+chat's own instructions, when it began."""
 
 import platform
 
@@ -62,19 +62,19 @@ def chat(subject: PromptSubject) -> str | None:
 
 
 def beginning(subject: PromptSubject) -> str | None:
-    """The day that the chat began, the same in all its requests: a clock would change the prefix."""
+    """The day the chat began, the same in all its requests: a clock would change the prefix."""
     if subject.began_at is None:
         return None
     return f"This chat began on {subject.began_at:%A, %d %B %Y} (UTC). The server runs on {_system()}."
 
 
 def _system() -> str:
-    """As people call it."""
+    """The usual name of the operating system."""
     name = {"Darwin": "macOS"}.get(platform.system(), platform.system() or "an unknown system")
     return f"{name} ({platform.machine()})" if platform.machine() else name
 
 
-# A feature that has something to add to the system prompt adds its source here.
+# A feature with a text for the system prompt adds its source here.
 SOURCES: tuple[SystemSource, ...] = (base, named_agent, chat, beginning)
 
 

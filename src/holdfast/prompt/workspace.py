@@ -1,5 +1,5 @@
-"""What a workspace tells the agents that work in it: the instructions people wrote down, and which skills
-there are. A chat without a workspace has the server's instructions alone."""
+"""What a workspace tells the agents that work in it: the instructions people wrote, and which skills there
+are. A chat without a workspace only has the server's instructions."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,12 +11,12 @@ from holdfast.workspaces.places.chat_directory import Workspaces
 from holdfast.workspaces.places.instructions import LIMIT_BYTES, Instructions, read_instructions
 from holdfast.workspaces.places.skills import Skill, list_skills
 
-# Says that it was looked, so that it is not looked again before every model call.
+# Records that there are none, so that they are not looked for before every model call.
 NO_INSTRUCTIONS = "This workspace has no instructions of its own."
 
 
 class Workplace:
-    """Where the work is done, as it is when the chat first works there: it enters history once."""
+    """The place of work, as it is when the chat first works there: it enters history once."""
 
     place: PromptPlace = "instructions"
 
@@ -39,7 +39,7 @@ def workplace_text(directory: str, branch: str | None, rules: Iterable[str]) -> 
 
 
 def command_rules(*, walled: bool, network: str, approval: str) -> tuple[str, ...]:
-    """What holds for commands here, in a sentence each."""
+    """The rules for commands here, one sentence each."""
     if not walled:
         return ("There is no sandbox on this machine: a person approves every command before it runs.",)
     reach = {
@@ -59,7 +59,10 @@ def command_rules(*, walled: bool, network: str, approval: str) -> tuple[str, ..
         case "deny":
             sentences.append("Commands are not allowed here.")
         case _:
-            sentences.append("Commands need no approval; what reaches outside of the sandbox asks a person.")
+            sentences.append(
+                "Commands need no approval; a person is asked about anything that reaches outside the "
+                "sandbox."
+            )
     return tuple(sentences)
 
 

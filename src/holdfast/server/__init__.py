@@ -1,1 +1,1 @@
-"""The server process: its parts put together, its limits, its start and its end."""
+"""The server process: its parts put together, its limits, its start and stop."""

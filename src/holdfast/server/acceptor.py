@@ -1,5 +1,5 @@
-"""Accepting connections. Where descriptors are short, silent connections are closed, accepting rests for a
-moment and goes on: no shortage ends it."""
+"""Accepting connections. If descriptors run short, silent connections are closed, and accepting pauses for a
+moment and continues: no shortage ends it."""
 
 import asyncio
 import errno
@@ -20,12 +20,12 @@ REST_SECONDS = 0.2
 # Closed at once when there is no descriptor left.
 CLOSED_AT_ONCE = 32
 _SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-# The client has gone before it was accepted.
+# The client left before it was accepted.
 _GONE = frozenset({errno.ECONNABORTED, errno.EPROTO, errno.EINTR, errno.ECONNRESET})
 
 
 class Acceptor:
-    """What accepts on one listening socket. It looks to uvicorn like a server of asyncio."""
+    """Accepts on one listening socket. To uvicorn it looks like an asyncio server."""
 
     def __init__(
         self,
@@ -101,14 +101,14 @@ class Acceptor:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await self._loop.connect_accepted_socket(self._make_protocol, connection)
         except OSError:
-            # It has gone already.
+            # It has already gone.
             self._connections.never_came(host)
             connection.close()
 
     def _rest_a_moment(self, error: OSError) -> None:
         closed = self._connections.make_room(CLOSED_AT_ONCE)
         if not self._complained:
-            # Once: a flood of connections must not become one of lines.
+            # Once: a flood of connections must not become a flood of log lines.
             self._complained = True
             log.warning("no descriptor for a new connection", reason=error.strerror, closed=closed)
         if self._open:
@@ -123,14 +123,14 @@ def _turn_away(connection: socket.socket) -> None:
             connection.setblocking(False)
             connection.send(FULL)
             connection.shutdown(socket.SHUT_WR)
-            # What is not read makes the system drop the answer.
+            # Unread input would make the system drop the answer.
             connection.recv(65536)
         except OSError:
             pass
 
 
 def _full() -> bytes:
-    body = encode(Problem("try_again", "Too many connections are open. Come again.").body)
+    body = encode(Problem("try_again", "Too many connections are open. Try again later.").body)
     head = (
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n"
         f"retry-after: 1\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"

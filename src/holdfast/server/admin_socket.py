@@ -1,6 +1,7 @@
-"""The way in for who owns the data directory: the socket `admin.sock` in it, for its owner alone, which no
-wall shows to a command. Beside it stands the server's address, for programs of this machine. What a killed
-server left is replaced; of two servers with one data directory the first has the socket."""
+"""Access for the owner of the data directory: the socket `admin.sock` in it, accessible only to its owner,
+and never visible to commands behind the wall. Next to it is the server's address, for programs on this
+machine. What a killed server left is replaced; if two servers use one data directory, the first has the
+socket."""
 
 import asyncio
 import errno
@@ -63,7 +64,7 @@ def open_way(data: Path, address: str) -> LocalWay | None:
 
 
 def _listen(data: Path) -> socket.socket | None:
-    """Under another name first, so that nobody finds it before it is closed to others."""
+    """Under a temporary name first, so that nobody finds it before it is closed to others."""
     name, new = data / SOCKET_FILE, data / f"{SOCKET_FILE}.new"
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -88,7 +89,7 @@ def _listen(data: Path) -> socket.socket | None:
 
 
 class BySocket:
-    """The application, for requests that come by the socket."""
+    """The application, for requests on the socket."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -100,8 +101,8 @@ class BySocket:
 
 
 class SocketProtocol(LimitedProtocol):
-    """Lets in the user that the server runs as, and root. The file's mode says the same; but a directory may
-    be lent to others, and a descriptor handed on."""
+    """Admits the user that the server runs as, and root. The file's mode says the same, but a directory may
+    be shared, and a descriptor passed on."""
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -124,5 +125,5 @@ def peer_uid(transport: asyncio.Transport) -> int | None:
         ) as own:
             return _CREDENTIALS.unpack(own.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size))[1]
     except OSError as error:
-        # Gone already; whoever it was is not let in.
+        # Already gone; whoever it was is not admitted.
         return -1 if error.errno != errno.ENOPROTOOPT else None

@@ -1,5 +1,5 @@
-"""The configuration while the server runs: read again on request, handed to who follows it; and what another
-replica changed in the database, told by a hint on the bus, or found by looking."""
+"""The configuration of a running server: reloaded on request, and passed to the parts that use it; also picks
+up what another replica changed in the database, by a hint on the bus or by polling."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
@@ -11,8 +11,7 @@ from holdfast.accounts.stored_providers import Stored
 from holdfast.bus.interface import Bus
 from holdfast.config.findings import findings
 from holdfast.config.load import check_tools
-from holdfast.config.reload import needs_restart
-from holdfast.config.sections import Config
+from holdfast.config.sections import Config, needs_restart
 from holdfast.config.sources import Merged, merged
 from holdfast.core.errors import BadConfig, HoldfastError, InvalidInput
 from holdfast.providers.registry import ModelRegistry as Providers
@@ -25,7 +24,7 @@ from holdfast.worker.settings import WorkerSettings
 
 log = structlog.get_logger(__name__)
 
-# How late a change is noticed whose hint was lost.
+# How late a change is noticed if its hint was lost.
 LOOK_SECONDS = 10.0
 
 
@@ -48,7 +47,7 @@ class Following:
         self._stored = stored
         self._environ = environ
         self._bus = bus
-        # Of what the database had when it was read last.
+        # Identifies the state of the database when it was last read.
         self._revision: object = None
         # Whether commands run behind the operating system's wall.
         self.walled = False
@@ -56,16 +55,16 @@ class Following:
         self._tools: Collection[str] = ()
         self._providers: Providers | None = None
         self._chats: ChatDuty | None = None
-        # Who read first must not be the last to tell.
+        # Whoever reads first must not be the last to apply.
         self._one_at_a_time = asyncio.Lock()
 
     async def setup(self) -> Setup:
-        """Providers and models of all sources, as they are now."""
+        """Providers and models of all sources, in their current state."""
         self.merged = await self._merge(self.config)
         return self._complete(self.config, self.merged)
 
     def check_tools(self, known: Collection[str]) -> None:
-        """Raises BadConfig when something is chosen for a tool that is not there, now and in each reload."""
+        """Raises BadConfig if a tool is configured that does not exist, now and at each reload."""
         check_tools(self.config, known)
         self._tools = known
 
@@ -73,7 +72,8 @@ class Following:
         self._providers, self._chats = providers, chats
 
     async def reload(self) -> tuple[str, ...]:
-        """Takes over what may change; the keys that wait for a restart. What is wrong changes nothing."""
+        """Applies what may change; returns the keys that need a restart. An invalid configuration changes
+        nothing."""
         async with self._one_at_a_time:
             read = await asyncio.to_thread(self._read)
             check_tools(read, self._tools)
@@ -87,13 +87,13 @@ class Following:
         return waiting
 
     async def refresh(self) -> None:
-        """Takes over what was changed in the database just now; file and environment are not looked at. The
-        other replicas hear of it by the write itself."""
+        """Applies what was just changed in the database, without reading file and environment. The other
+        replicas are told by the write itself."""
         async with self._one_at_a_time:
             await self._use(self.config)
 
     async def follow(self, look_seconds: float = LOOK_SECONDS) -> None:
-        """Takes over what other replicas change, until it is cancelled."""
+        """Applies what other replicas change, until it is cancelled."""
         async with self._bus.listen_for_settings() as told:
             while True:
                 with suppress(TimeoutError):
@@ -123,7 +123,7 @@ class Following:
         except InvalidInput as error:
             if together.default == config.default_model:
                 raise BadConfig(f"{error.text}.") from None
-            # Chosen while there was a key in the environment that is gone.
+            # It was chosen while a key was in the environment that is gone now.
             return complete(together.providers, together.models, self._environ)
 
     def findings(self) -> tuple[str, ...]:

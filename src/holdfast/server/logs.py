@@ -1,4 +1,4 @@
-"""Log lines: for people on a terminal, as JSON elsewhere; never with a credential of ours in them."""
+"""Logging: for people on a terminal, as JSON elsewhere; never with one of our credentials."""
 
 import logging
 import re
@@ -12,7 +12,7 @@ _TOKEN = re.compile(r"hf_[0-9A-Za-z]{43}")
 
 
 def set_up(level: str | None = None) -> None:
-    """On a terminal warnings and worse alone: what a person needs to know is printed in words."""
+    """On a terminal only warnings and worse: what a person needs to know is printed in words."""
     terminal = sys.stderr.isatty()
     level = level or ("warning" if terminal else "info")
     structlog.configure(
@@ -30,13 +30,13 @@ def set_up(level: str | None = None) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
-    # What libraries say: warnings and worse, in the same place.
+    # Messages of libraries: warnings and worse, in the same place.
     logging.basicConfig(
         level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
     )
     uvicorn = logging.getLogger("uvicorn.error")
     uvicorn.setLevel(logging.ERROR)
-    # It says so of every WebSocket that is refused with an answer.
+    # It is logged for every WebSocket that is refused with an answer.
     uvicorn.addFilter(lambda record: "without completing handshake" not in record.getMessage())
 
 

@@ -1,5 +1,5 @@
-"""What on this machine is the server's own, beside its data directory: the configuration, the files that keys
-are read from, the database. It is hidden from agents wherever it lies."""
+"""The server's own files on this machine, besides its data directory: the configuration, the files that keys
+are read from, the database. They are hidden from agents wherever they are."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from holdfast.config.places import config_directory
 from holdfast.config.sections import Config
 from holdfast.store.open import is_postgres, sqlite_file
 
-# What SQLite and our lock keep beside a database file.
+# What SQLite and our lock keep next to a database file.
 _BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
 
 
@@ -18,7 +18,7 @@ def own_paths(config: Config, environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def _database(config: Config) -> tuple[Path, ...]:
-    """The files of a database that was put elsewhere than into the data directory."""
+    """The files of a database outside the data directory."""
     url, data = config.database.url.reveal(), config.server.data
     if is_postgres(url):
         return ()

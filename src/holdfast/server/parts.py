@@ -1,4 +1,4 @@
-"""The parts of a server process, opened in order and closed in the opposite one."""
+"""The parts of a server process, opened in order and closed in reverse."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -55,7 +55,7 @@ class Parts:
 async def opened(
     config: Config, read: Callable[[], Config], environ: Mapping[str, str]
 ) -> AsyncGenerator[Parts]:
-    """Everything but answering requests and running chats. Local programs find their token from here on."""
+    """Everything but serving requests and running chats. From now on local programs can find their token."""
     clock, ids, metrics, peers = SystemClock(), RandomIds(), Metrics(), Peers()
     data, url = config.server.data, config.database.url.reveal()
     await asyncio.to_thread(directory.secure, data)

@@ -1,4 +1,4 @@
-"""Whether other replicas live: while none does, nothing need travel between processes."""
+"""Whether other replicas are alive: while none is, nothing needs to be sent between processes."""
 
 import asyncio
 from contextlib import suppress
@@ -11,7 +11,7 @@ LOOK_SECONDS = 5.0
 
 
 class Peers:
-    """Believed to be there until it is known that they are not."""
+    """They are assumed to exist until it is known that they do not."""
 
     def __init__(self) -> None:
         self._others = True
@@ -20,7 +20,7 @@ class Peers:
         return self._others
 
     async def count(self, store: Store, *, own: int) -> None:
-        """Looks again and again. `own` is how many of the living this process is."""
+        """Checks repeatedly. `own` is how many of the living workers belong to this process."""
         while True:
             with suppress(TryAgain):
                 self._others = await store.read(living()) > own

@@ -1,6 +1,6 @@
-"""Connections over HTTP, with limits: on the number, size and time of headers, on bodies that hardly move, on
-clients that send more while an answer waits, and on those that do not read it. What a proxy and this server
-might read differently is refused."""
+"""HTTP connections with limits: on the number, size and time of headers, on bodies that hardly move, on
+clients that send more while an answer is pending, and on those that do not read it. What a proxy and this
+server might read differently is refused."""
 
 import asyncio
 import socket
@@ -23,11 +23,11 @@ class ConnectionLimits:
     headers: int = 100
     head_bytes: int = 32 * 1024
     head_seconds: float = 10.0
-    # A body may be as slow as its sender's line, but not so slow that it only holds a connection.
+    # A body may be as slow as its sender's line, but not so slow that it merely holds a connection.
     body_grace_seconds: float = 20.0
     body_bytes_per_second: int = 1024
     look_seconds: float = 5.0
-    # An answer, or a part of a feed, of which the client has taken nothing for so long.
+    # An answer, or a part of a feed, of which the client has read nothing for this long.
     unread_seconds: float = 60.0
     # Frames that a client may send over a WebSocket: per second, and at once.
     frames_per_second: float = 50.0
@@ -37,16 +37,16 @@ class ConnectionLimits:
 
 
 CONNECTION_LIMITS = ConnectionLimits()
-# Of a body whose end is not known beforehand so much is parsed at once: it bounds how many requests can
-# follow it before anybody looks.
+# For a body of unknown length, this much is parsed at once: it limits how many requests can follow it
+# unnoticed.
 _PIECE = 4096
 _END_OF_HEAD = b"\r\n\r\n"
-# As the system wants it: to linger, for no time.
+# The form the system expects: linger for no time.
 _AT_ONCE = struct.pack("ii", 1, 0)
 
 
 class HeldFlow(FlowControl):
-    """While held nothing is read, whoever wants to read on."""
+    """While held nothing is read, whoever wants to resume reading."""
 
     held = False
 
@@ -65,8 +65,8 @@ class HeldFlow(FlowControl):
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """The parser is given one request at a time. What comes while an answer waits is held unparsed, and no
-    more of it is read."""
+    """The parser is given one request at a time. What arrives while an answer is pending is held unparsed,
+    and no more of it is read."""
 
     _flow: HeldFlow
 
@@ -83,13 +83,13 @@ class LimitedProtocol(HttpToolsProtocol):
         self._in_head = True
         self._head_bytes = 0
         self._body_bytes = 0
-        # Of a body: what it has left, None if that is not known; and bytes since the last that were body.
+        # For a body: what is left of it, None if unknown; and bytes since the last that belonged to it.
         self._body_left: int | None = None
         self._around_body = 0
         self._held = b""
         self._timer: asyncio.TimerHandle | None = None
         self._unread_timer: asyncio.TimerHandle | None = None
-        self._complaint = "This is not a request in HTTP/1.1."
+        self._complaint = "This is not an HTTP/1.1 request."
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -117,7 +117,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     @property
     def _answers(self) -> bool:
-        """Whether a request is all here and its answer is not."""
+        """Whether a request has arrived completely and its answer has not been sent."""
         # None before the first request, whatever its annotation says.
         cycle = cast(RequestResponseCycle | None, self.cycle)
         return cycle is not None and not cycle.more_body and not cycle.response_complete
@@ -135,7 +135,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 return
             super().data_received(piece)
             if self.transport.get_protocol() is not self:
-                # A WebSocket from here on. Its client waits for an answer before it goes on.
+                # A WebSocket from now on. Its client waits for an answer before it continues.
                 return
             if data and self._answers:
                 self._held = data
@@ -143,14 +143,14 @@ class LimitedProtocol(HttpToolsProtocol):
                 return
 
     def _next_piece(self, data: bytes) -> int:
-        """So much that at most one request ends in it."""
+        """Little enough that at most one request ends in it."""
         if not self._in_head:
             return self._body_left or _PIECE
         end = data.find(_END_OF_HEAD)
         return len(data) if end < 0 else end + len(_END_OF_HEAD)
 
     def _is_too_much(self, piece: bytes) -> bool:
-        """Of a head; and of what stands around the chunks of a body, and after it."""
+        """For a head, and for what surrounds the chunks of a body."""
         if self._in_head:
             self._head_bytes += len(piece)
             return self._head_bytes > self._limits.head_bytes
@@ -263,7 +263,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._timer.cancel()
             self._timer = None
 
-    # --- what the client does not read ---
+    # --- clients that do not read ---
 
     @override
     def pause_writing(self) -> None:
@@ -282,7 +282,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _look_at_unread(self, before: int | None) -> None:
         unread = self.transport.get_write_buffer_size()
         if before is not None and unread >= before:
-            # Without what the system still holds for it.
+            # Not counting what the system still holds for it.
             self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
             self.transport.abort()
             return
@@ -294,7 +294,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._unread_timer = None
 
     def _refuse(self, problem: Problem) -> None:
-        """Answers, unless an answer has begun, and closes."""
+        """Answers, unless an answer has started, and closes."""
         self._stop_timer()
         cycle = cast(RequestResponseCycle | None, self.cycle)
         if cycle is None or not cycle.response_started or cycle.response_complete:

@@ -1,5 +1,5 @@
-"""A server from start to stop. Stopping: new requests are not wanted, watchers are told, chats are handed
-over, and only then the process ends."""
+"""A server from start to stop. On stop: new requests are refused, watchers are told, chats are handed over,
+and only then the process ends."""
 
 import asyncio
 import signal
@@ -19,10 +19,9 @@ from holdfast.api.app import create_app
 from holdfast.api.services import Services
 from holdfast.config.sections import Config
 from holdfast.core.errors import CannotStart, HoldfastError
-from holdfast.server import descriptors
 from holdfast.server.acceptor import Acceptor
 from holdfast.server.admin_socket import BySocket, SocketProtocol, open_way
-from holdfast.server.connections import Connections, Most
+from holdfast.server.connections import Connections, Most, descriptors_for_connections, raise_open_files_limit
 from holdfast.server.parts import Parts, opened
 from holdfast.server.protocol import CONNECTION_LIMITS, ConnectionLimits, LimitedProtocol
 from holdfast.server.unread_bodies import Unread
@@ -31,19 +30,19 @@ from holdfast.server.websocket import FramedProtocol
 
 log = structlog.get_logger(__name__)
 
-# How long answers under way get when the server stops; feeds are told to come back.
+# How long pending answers get when the server stops; feeds are told to reconnect.
 ANSWERS_SECONDS = 5
 KEEP_ALIVE_SECONDS = 30
 
-# Told once requests are answered: the address, and the one-time token to sign in with.
+# Called once requests are served: the address, and the one-time token to sign in with.
 Announce = Callable[[str, str, Parts], None]
 
 
 async def serve(
     config: Config, read: Callable[[], Config], environ: Mapping[str, str], announce: Announce
 ) -> None:
-    """Until SIGINT or SIGTERM. SIGHUP reads the configuration again."""
-    descriptors.raise_limit()
+    """Until SIGINT or SIGTERM. SIGHUP reloads the configuration."""
+    raise_open_files_limit()
     stop = _Stop()
     async with opened(config, read, environ) as parts:
         parts.crashes.watch_faults()
@@ -65,7 +64,8 @@ async def _until_stopped(parts: Parts, stop: "_Stop", announce: Announce, drain_
 
 
 class _Stop:
-    """The wish that the server stops. Whoever presses Ctrl-C waits for it, and no load balancer does."""
+    """The request to stop the server. A person who presses Ctrl-C waits for it, and there is no load
+    balancer."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -77,8 +77,8 @@ class _Stop:
 
 
 async def _drain(parts: Parts, seconds: float) -> None:
-    """Everything is answered for a while, but `/readyz` says that others are to be asked. Chats are handed
-    over meanwhile."""
+    """Everything is still answered for a while, but `/readyz` says that the server is stopping. Chats are
+    handed over meanwhile."""
     parts.stopping.set()
     if parts.worker is not None:
         parts.worker.stop()
@@ -98,7 +98,7 @@ async def answering(
     limits: ConnectionLimits = CONNECTION_LIMITS,
     compose: Callable[[Services], ASGIApp] = create_app,
 ) -> AsyncGenerator[RunningServer]:
-    """Requests are answered and chats are run, until the end of the block."""
+    """Requests are served and chats are run, until the end of the block."""
     config = parts.services.config().server
     listening = _listen(config.host, config.port)
     address = _address(config.host, listening)
@@ -112,7 +112,7 @@ async def answering(
     tasks = [work]
     server: _Server | None = None
     try:
-        # Chats go on while the application is put together, which takes a quarter of a second.
+        # Chats run while the application is assembled, which takes a quarter of a second.
         app = await asyncio.to_thread(compose, parts.services)
         connections = _connections(parts, limits)
         server = _Server(_uvicorn_config(app, limits, connections), connections)
@@ -140,8 +140,8 @@ async def _work(parts: Parts) -> None:
 
 
 async def _stop(parts: Parts, server: "_Server | None", tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Requests are answered until the last chat is handed over: who asks `/readyz` hears that others are to
-    be asked, and meets no closed door while a running call has its grace."""
+    """Requests are served until the last chat is handed over: `/readyz` answers that the server is stopping,
+    and no client finds a closed port while a running call has its grace period."""
     parts.stopping.set()
     if parts.worker is not None:
         parts.worker.stop()
@@ -169,7 +169,7 @@ class _Server(uvicorn.Server):
 
     @override
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """We accept ourselves: an event loop gives up for good when descriptors are short."""
+        """We accept connections ourselves: an event loop gives up for good when descriptors are short."""
         await self.lifespan.startup()
         doors = [Acceptor(each, self._protocol, self.connections) for each in sockets or ()]
         self.servers = cast(list[asyncio.Server], doors)
@@ -182,19 +182,19 @@ class _Server(uvicorn.Server):
     @override
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Signals are ours: stopping has an order."""
+        """We handle signals ourselves, because stopping has an order."""
         yield
 
 
 def _answer_locally(
     server: "_Server", listening: socket.socket, app: ASGIApp, limits: ConnectionLimits
 ) -> None:
-    """Beside what the server listens on, and with it until it stops."""
+    """In addition to what the server listens on, until it stops."""
     config = _uvicorn_config(BySocket(app), limits, server.connections, SocketProtocol)
     config.load()
 
     def protocol() -> asyncio.Protocol:
-        # As uvicorn makes them.
+        # As uvicorn creates them.
         made: Any = config.http_protocol_class
         return made(config=config, server_state=server.server_state, app_state={})
 
@@ -202,8 +202,8 @@ def _answer_locally(
 
 
 def _connections(parts: Parts, limits: ConnectionLimits) -> Connections:
-    most = Most.of(limits.connections or descriptors.for_connections())
-    # No user's feeds take all of them.
+    most = Most.of(limits.connections or descriptors_for_connections())
+    # No user's feeds can take all of them.
     feeds = parts.services.feeds
     feeds.most = min(feeds.most, most.per_address)
     return Connections(most, parts.services.config().server.proxies)
@@ -233,7 +233,7 @@ def _uvicorn_config(
 
 
 async def _started(server: "_Server", requests: asyncio.Task[None]) -> None:
-    """uvicorn tells nobody when it listens."""
+    """uvicorn does not report when it is listening."""
     while not server.started and not requests.done():  # noqa: ASYNC110
         await asyncio.sleep(0.005)
 

@@ -1,5 +1,5 @@
-"""What workspaces say to the chats that work in them: what the prompt's sources have to say, and what the
-check of the workspace finds wrong."""
+"""What workspaces tell the chats that work in them: the texts of the prompt sources, and the result of the
+workspace's check."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,8 +11,8 @@ from holdfast.workspaces.places.chat_directory import Workspaces
 
 
 class WorkspaceSurroundings:
-    """A chat's scratch directory has nothing to say. Without a wall (`checks` None) nothing of a workspace is
-    run that nobody approved."""
+    """A chat's scratch directory has no texts. Without a wall (`checks` None) nothing of a workspace is
+    executed that nobody approved."""
 
     def __init__(
         self,

@@ -90,7 +90,7 @@ async def toolbox(
     environ: Mapping[str, str],
     crashes: Crashes,
 ) -> AsyncGenerator[Toolbox]:
-    """What a killed server left running is ended first; what runs at the end is ended then."""
+    """First ends what a killed server left running; at the end, ends what is running then."""
     data = config().server.data.resolve()
     limits = CommandLimits.of_machine()
     cgroups = await asyncio.to_thread(Cgroups.find, data)
@@ -132,7 +132,7 @@ async def toolbox(
         walled = Walled(found.wall, data)
         await asyncio.to_thread(walled.remove_left_over)
         workspaces, worktrees = Workspaces(roots, find, granted), Worktrees(roots, walled)
-        # A call waits while the database is away; a request is told to come again.
+        # A call waits while the database is unavailable; a request is told to try again.
         for_calls = Workspaces(roots, patiently(find), patiently(granted))
         isolation = OwnWorktrees(store, worktrees, clock, ids)
         sizes = config().files

@@ -1,5 +1,5 @@
-"""Requests that are answered before their body has all arrived. The rest is read for a moment and thrown
-away, so that a client that is still sending gets to see its answer; then the connection is closed."""
+"""Requests that are answered before their body has arrived completely. The rest is read for a moment and
+discarded, so that a client that is still sending gets to see its answer; then the connection is closed."""
 
 import asyncio
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ class Unread:
             await self._app(scope, receive, send)
             return
         body = _Body(receive)
-        # Taking what has come would ask a client for more that waits to be asked.
+        # Reading would ask a client that waits for `100 Continue` to send its body.
         waits = b"expect" in names
 
         async def answer(message: Any) -> None:
@@ -54,7 +54,7 @@ class _Body:
         return message
 
     async def has_come(self) -> bool:
-        """Whether it is all here, without waiting."""
+        """Whether it has arrived completely, without waiting."""
         with suppress(TimeoutError):
             async with asyncio.timeout(0):
                 while not self.ended:

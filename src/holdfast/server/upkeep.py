@@ -1,5 +1,5 @@
-"""What a server looks after beside requests and chats: feeds and chats of who lost access, commands of chats
-that are gone, directories that nobody needs any more."""
+"""What a server maintains besides requests and chats: feeds and chats of users who lost access, commands of
+deleted chats, directories that nobody needs any more."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         await services.feeds.cut_lost(services.access, services.hub)
 
     async def end_commands() -> None:
-        """Of chats that were deleted."""
+        """Of deleted chats."""
         running = box.processes.chats()
         if running:
             there = {chat.id for chat in await services.store.read(chats.chats(tuple(running)))}
@@ -44,7 +44,7 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
                 await box.processes.end_chat(gone, remove=True)
 
     async def stop_suspended() -> None:
-        """What runs for somebody who may do nothing any more. What waits behind it is interrupted in turn."""
+        """What runs for a suspended user. Queued messages that start next are interrupted in turn."""
         for chat_id in await services.store.read(chats.busy_of_suspended(STOPPED_AT_ONCE)):
             await services.store.transition(chat_id, Interrupt())
 
@@ -74,7 +74,7 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
 
 
 async def _again_after_failure(work: Callable[[], Awaitable[None]]) -> None:
-    """For work with a rhythm of its own."""
+    """For work with its own interval."""
     while True:
         try:
             await work()
@@ -92,5 +92,5 @@ async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         except HoldfastError as error:
             log.warning("upkeep put off", work=name, reason=error.text)
         except Exception:
-            # Whoever lost access must be cut next time, whatever went wrong this time.
+            # Users who lost access must be cut next time, whatever went wrong this time.
             log.exception("upkeep failed", work=name)

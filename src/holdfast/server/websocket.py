@@ -1,5 +1,5 @@
-"""WebSockets for many watchers, to which many messages may be given at once, framed already, as they are for
-all who get the same. What clients send is bounded: frames per second, and answers to pings that they do not
+"""WebSockets for many watchers, which can be given many messages at once, already framed, because they are
+the same for all. What clients send is limited: frames per second, and answers to pings that they do not
 read."""
 
 from typing import Any
@@ -15,14 +15,14 @@ from holdfast.feed.connection import EXTENSION
 from holdfast.server.connections import Connections
 from holdfast.server.protocol import CONNECTION_LIMITS, ConnectionLimits, offer
 
-# So much is parsed before the frames in it are counted: at most 85 of the smallest.
+# This much is parsed before the frames in it are counted: at most 85 of the smallest.
 _PIECE = 512
-# Of one message.
+# The largest message.
 _MOST_FRAGMENTS = 128
-# Answers to pings are left out while so much waits for the client to read.
+# Pings are not answered while this much waits for the client to read.
 _BACKLOG_BYTES = 64 * 1024
-# For a client that is closed because of what it sent, to read why. What it sends meanwhile is thrown away:
-# a connection that is closed with something unread loses the code too.
+# Time for a client that is closed because of what it sent to read why. What it sends meanwhile is discarded:
+# closing a connection with unread input would lose the code too.
 _FAREWELL_SECONDS = 1.0
 
 
@@ -37,7 +37,7 @@ class FramedProtocol(WebSocketsSansIOProtocol):
         super().__init__(*args, **kwargs)
         self._open = connections
         self._limits = limits
-        # How many frames may still come, as of then.
+        # How many frames may still come, as of that time.
         self._frames_left = float(limits.frames_at_once)
         self._counted_at = self.loop.time()
         self._failed = False
@@ -47,7 +47,7 @@ class FramedProtocol(WebSocketsSansIOProtocol):
         self._open.closed(self.transport)
         super().connection_lost(exc)
 
-    # --- what the client sends ---
+    # --- input from the client ---
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -89,7 +89,7 @@ class FramedProtocol(WebSocketsSansIOProtocol):
     @override
     def send_receive_event_to_app(self) -> None:
         if self.curr_msg_data_type == "text" and not _is_utf8(b"".join(self.frames)):
-            # Theirs, and nothing for our log.
+            # Their error, and not for our log.
             self._fail(CloseCode.INVALID_DATA, "Text that is not UTF-8.")
         else:
             super().send_receive_event_to_app()
@@ -117,7 +117,8 @@ class FramedProtocol(WebSocketsSansIOProtocol):
 
     @override
     def shutdown(self) -> None:
-        """Who is still knocking finds the door closed, which says "come again" better than a 500."""
+        """A client that is still connecting gets a closed connection, which says "try again" better than a
+        500."""
         if self.handshake_complete or self.close_sent:
             super().shutdown()
         else:
@@ -129,7 +130,7 @@ class FramedProtocol(WebSocketsSansIOProtocol):
         if self._failed:
             raise ClientDisconnected
         if message["type"] != EXTENSION:
-            # A connection that was closed while it was being answered is no fault of who answers.
+            # A connection that was closed while it was being answered is not the handler's error.
             if self.transport.is_closing() and message["type"] != "websocket.close":
                 raise ClientDisconnected
             await super().send(message)

@@ -1,4 +1,4 @@
-"""Workflow runs of a server, put together: who starts them, who drives them."""
+"""The workflow runs of a server, assembled: what starts them, and what drives them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-"""How agents of a run ended their turns, as the run has to know: the ends that its journal has not taken
-yet, and the answers that they gave through a tool."""
+"""How agents of a run ended their turns: the ends that the run's journal has not taken yet, and the answers
+that agents gave through a tool."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -27,21 +27,21 @@ ENDS = (
     "LEFT JOIN messages l ON l.chat_id = d.child_id AND l.id = c.last_message_id AND l.role = 'system' "
     "WHERE NOT d.taken AND d.run_id = $1 AND d.run_id IS NOT NULL ORDER BY d.created_at, d.child_id, d.turn"
 )
-# Whoever is below an agent whose end is told.
+# Everything below an agent whose end is reported.
 BELOW = (
     "WITH RECURSIVE below (top, id) AS (SELECT d.child_id, d.child_id FROM deliveries d "
     "WHERE NOT d.taken AND d.run_id = $1 AND d.run_id IS NOT NULL "
     "UNION SELECT b.top, k.id FROM below b JOIN chats k ON k.parent_id = b.id) "
     "SELECT b.top, c.id, c.status, c.usage FROM below b JOIN chats c ON c.id = b.id WHERE c.id <> b.top"
 )
-# Agents that have come to rest for good: nobody below them works, and nothing waits to wake them.
+# Agents that have stopped for good: nothing below them works, and nothing is waiting to wake them.
 AT_REST = (
     "SELECT c.id FROM chats c WHERE c.id IN (%s) AND c.status IN ('idle', 'error') "
     "AND NOT EXISTS (SELECT 1 FROM chats k WHERE k.root_id = c.id AND k.parent_id IS NOT NULL "
     "AND k.status IN ('running', 'interrupting', 'requires_action')) "
     "AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.parent_id = c.id AND NOT d.taken)"
 )
-# Agents of a run of whom somebody, they or one below them, waits for a person.
+# Agents of a run that wait for a person, themselves or through one below them.
 ASKING = (
     "SELECT c.id FROM chats c WHERE c.run_id = $1 AND (c.status = 'requires_action' "
     "OR EXISTS (SELECT 1 FROM chats k WHERE k.root_id = c.id AND k.parent_id IS NOT NULL "
@@ -62,35 +62,36 @@ class AgentEnd:
     key: DeliveryKey
     outcome: TurnOutcome
     failure: Failure | None
-    # The last words of the turn.
+    # The last answer of the turn.
     said: str
-    # What ended the turn, if it was a limit.
+    # The limit that ended the turn, if one did.
     notice: Notice | None
-    # How often it was asked: once for its task, and reminded.
+    # How often it was asked: once for its task, plus reminders.
     asked: int
-    # With everybody below it.
+    # Including everything below it.
     usage: Usage
-    # Those below it that still work.
+    # Those below it that are still working.
     busy_below: tuple[ChatId, ...]
-    # Its next turn has begun, and may be over too; or will: the end of somebody below it is still to be told.
+    # Its next turn has started, and may even be over; or it will start, because the end of an agent below it
+    # has not been delivered yet.
     goes_on: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer that an agent gave through a tool, good or not."""
+    """An answer that an agent gave through a tool, valid or not."""
 
     outcome: Outcome | None
     value: Json
 
 
 def ends(run_id: RunId) -> Query[tuple[AgentEnd, ...]]:
-    """In the order in which they came."""
+    """In the order of arrival."""
     return Query(((ENDS, (run_id,)), (BELOW, (run_id,))), _ends_of)
 
 
 def ends_alone(run_id: RunId) -> Query[tuple[AgentEnd, ...] | None]:
-    """The same, if none of them ever had a sub-agent, which is quicker; else None."""
+    """The same, faster, if none of them ever had a sub-agent; else None."""
 
     def read(rows: Rows) -> tuple[AgentEnd, ...] | None:
         return None if any(row[-1] for row in rows) else _ends_of((rows, ()))
@@ -106,7 +107,7 @@ def at_rest(chat_ids: Collection[ChatId]) -> Query[frozenset[ChatId]]:
 
 
 def asking(run_id: RunId) -> Query[frozenset[ChatId]]:
-    """The agents of a run that somebody must answer before they go on."""
+    """The agents of a run that cannot continue until somebody answers them."""
     return query(ASKING, run_id, read=lambda rows: frozenset(row[0] for row in rows))
 
 
@@ -119,7 +120,7 @@ def _ends_of(results: Sequence[Rows]) -> tuple[AgentEnd, ...]:
     below: dict[str, list[Row]] = {}
     for row in results[1]:
         below.setdefault(row[0], []).append(row)
-    # Of ends of one agent that are found together only the last can be the end of its work.
+    # If several ends of one agent are found together, only the last can be the end of its work.
     last: dict[str, int] = {}
     for child_id, turn, *_ in results[0]:
         last[child_id] = max(turn, last.get(child_id, 0))

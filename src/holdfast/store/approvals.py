@@ -1,5 +1,5 @@
-"""What a person said of a tool for the whole chat, found on the calls it was said about; and what was taken
-back of it. A word is named by its call."""
+"""People's decisions on tools for a whole chat, stored on the calls they were made on, and the ones they
+revoked. A decision is identified by its call."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,12 +14,12 @@ _FOR_CHAT = """c.chat_id = $1 AND c.approval LIKE '%"scope":"chat"%'"""
 _NOT_REVOKED = (
     "NOT EXISTS (SELECT 1 FROM revoked_approvals r WHERE r.chat_id = c.chat_id AND r.call_id = c.call_id)"
 )
-# How an approval for the whole chat is written; who gave it is looked at when it is read.
+# How an approval for the whole chat is stored; who gave it is checked when it is read.
 SAID = (
     f"SELECT c.call_id, c.name, c.outcome, c.approval FROM calls c WHERE {_FOR_CHAT} AND {_NOT_REVOKED} "
     "ORDER BY c.message_id, c.position"
 )
-# With every earlier word on the same tool, which would count again otherwise.
+# Including every earlier decision on the same tool, which would become effective again otherwise.
 REVOKE = (
     "INSERT INTO revoked_approvals (chat_id, call_id, revoked_by, revoked_at) "
     "SELECT c.chat_id, c.call_id, u.id, now_micros() FROM calls c JOIN users u ON u.id = $3 "
@@ -32,17 +32,17 @@ _approval = msgspec.json.Decoder(Approval).decode
 
 
 def said_for_chat(chat_id: ChatId) -> Query[dict[str, bool]]:
-    """Whether each tool that somebody decided on is allowed; the newest word counts."""
+    """Whether each tool that somebody decided on is allowed; the newest decision counts."""
     return query(SAID, chat_id, read=lambda rows: {rule.tool: rule.allowed for rule in _rules(rows)})
 
 
 def decided(chat_id: ChatId) -> Query[tuple[dict[str, bool], tuple[UserRule, ...]]]:
-    """Everything that people decided for more than one call of this chat."""
+    """All decisions that apply to more than one call of this chat."""
     return joined(said_for_chat(chat_id), user_rules.for_chat(chat_id), read=lambda here, all_: (here, all_))
 
 
 def rules(chat_id: ChatId) -> Query[tuple[ApprovalRule, ...]]:
-    """What counts now, one for each tool, by when it was said."""
+    """The decisions in force, one per tool, oldest first."""
 
     def read(rows: Rows) -> tuple[ApprovalRule, ...]:
         newest = {rule.tool: rule for rule in _rules(rows)}
@@ -52,7 +52,7 @@ def rules(chat_id: ChatId) -> Query[tuple[ApprovalRule, ...]]:
 
 
 def revoke(chat_id: ChatId, rule_id: CallId, by: UserId) -> Query[bool]:
-    """Whether it was there to be taken back."""
+    """Whether there was such a decision to revoke."""
 
     def read(results: Sequence[Rows]) -> bool:
         return any_row(results[1])

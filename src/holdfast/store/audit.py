@@ -1,4 +1,5 @@
-"""Who did what. Only ever added to; an entry is best written together with what it tells of (`audited`)."""
+"""The audit log: who did what. Append-only. An entry should be written in the same transaction as what it
+reports (`audited`)."""
 
 from typing import TypeVar
 
@@ -29,7 +30,7 @@ def add(entry: AuditEntry) -> Query[None]:
 
 
 def audited(write: Query[T], entry: AuditEntry) -> Query[T]:
-    """Both or neither: a write that raises leaves no entry that says it was done."""
+    """Both or neither: a write that raises leaves no entry claiming it was done."""
     return joined(write, add(entry), read=lambda answer, _: answer)
 
 

@@ -4,7 +4,7 @@ from holdfast.core.ids import ChatId
 from holdfast.core.usage import Budget
 from holdfast.store.query import Query, Row, each, joined, query
 
-# The chat and its ancestors that have a cap, each with what it and everything below it spent.
+# The chat and those of its ancestors with a cap, each with the amount spent by it and everything below it.
 CAPS = """
 WITH RECURSIVE up (id, parent_id) AS (
     SELECT id, parent_id FROM chats WHERE id = $1
@@ -20,8 +20,8 @@ SELECT k.tokens, k.usd_micros, CAST(sum(c.spent_tokens) AS bigint), CAST(sum(c.s
 FROM capped k JOIN below b ON b.top = k.id JOIN chats c ON c.id = b.id
 GROUP BY k.id, k.tokens, k.usd_micros
 """
-# The budget of the run that the chat, or one above it, is an agent of: output tokens of all agents of the run
-# and of what is below them.
+# The budget of the run that the chat, or one of its ancestors, is an agent of: output tokens of all agents of
+# the run and everything below them.
 OF_RUN = """
 WITH RECURSIVE up (id, parent_id, run_id) AS (
     SELECT id, parent_id, run_id FROM chats WHERE id = $1
@@ -39,12 +39,12 @@ GROUP BY k.id, k.tokens
 
 
 def caps(chat_id: ChatId) -> Query[tuple[Budget, ...]]:
-    """The budgets of its family that bind this chat: its own and its ancestors'."""
+    """The family's budgets that apply to this chat: its own and its ancestors'."""
     return query(CAPS, chat_id, read=each(_cap))
 
 
 def all_caps(chat_id: ChatId) -> Query[tuple[Budget, ...]]:
-    """Every budget that binds this chat: those of its family, and that of the run it works for."""
+    """Every budget that applies to this chat: those of its family, and that of the run it works for."""
     return joined(
         caps(chat_id),
         query(OF_RUN, chat_id, read=each(_cap)),

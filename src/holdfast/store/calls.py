@@ -1,4 +1,4 @@
-"""Calls: the open ones, those of a turn, and one with everything it said."""
+"""Calls: the open ones, those of a turn, and a single one with its full output."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ _SELECT = f"SELECT {listed(CALL)} FROM calls WHERE chat_id = $1"
 ONE = f"{_SELECT} AND call_id = $2"
 FULL_OUTPUT = "SELECT text FROM call_outputs WHERE chat_id = $1 AND call_id = $2 ORDER BY run DESC LIMIT 1"
 OF_TURNS = f"{_SELECT} AND turn BETWEEN $2 AND $3 ORDER BY message_id, position"
-# Chats with a call that nobody answered in time.
+# Chats with a call whose deadline has passed.
 DUE = (
     "SELECT DISTINCT chat_id FROM calls "
     "WHERE state = 'waiting' AND deadline_at IS NOT NULL AND deadline_at <= now_micros() LIMIT $1"
@@ -29,21 +29,21 @@ GOES_ON = (
 )
 CALL_OVER = Refusal(
     code="stale",
-    text="This call does not go on here any more: it was given up, or another server runs the chat now. "
-    "Nothing was done.",
+    text="This call is no longer running here: it was given up, or another server has taken the chat "
+    "over. Nothing was done.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FullCall:
-    """`full_output` is there when the model was given less than all."""
+    """`full_output` is set when the model was given only part of it."""
 
     call: Call
     full_output: str | None
 
 
 def goes_on(fence: CallFence, *, lock: str = "") -> Query[bool]:
-    """Whether what is done on behalf of this call still counts; asked in the transaction that does it."""
+    """Whether work on behalf of this call is still valid; checked in the transaction that does the work."""
     args = (fence.chat_id, fence.call_id, fence.run, fence.lease_number)
     return query(f"{GOES_ON}{lock}", *args, read=any_row)
 

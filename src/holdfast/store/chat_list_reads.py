@@ -1,4 +1,5 @@
-"""What the watchers of a chat list read: which chats were active since, and what a person waits for."""
+"""Reads for watchers of a chat list: which chats have been active since, and what they wait for a person to
+do."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from holdfast.core.steps import TurnKind, TurnOutcome
 from holdfast.store.columns import placeholders
 from holdfast.store.query import Query, Row, constant, each, first_column, query
 
-# In the order of their last activity; both halves find their place in an index.
+# Ordered by last activity; both halves use an index.
 _ACTIVE = (
     "SELECT * FROM (SELECT c.id, c.active_at FROM chats c WHERE c.owner_id = $1 AND c.parent_id IS NULL "
     "AND c.run_id IS NULL AND {archived} AND (c.active_at, c.id) > ($2, $3) "
@@ -31,7 +32,7 @@ FIRST = ChatId("00000000-0000-0000-0000-000000000000")
 
 @dataclass(frozen=True, slots=True, order=True)
 class ListPosition:
-    """Where a list was: everything up to this chat's last activity."""
+    """A position in a list: everything up to this chat's last activity."""
 
     active_at: int = 0
     chat_id: ChatId = FIRST
@@ -39,7 +40,7 @@ class ListPosition:
 
 @dataclass(frozen=True, slots=True)
 class ListedTurn:
-    """How the newest turn of a chat ended; None: it did not yet."""
+    """How the newest turn of a chat ended; None: it has not ended yet."""
 
     active_at: int
     kind: TurnKind
@@ -47,7 +48,7 @@ class ListedTurn:
 
 
 def active_since(owner_id: UserId, place: ListPosition, *, limit: int) -> Query[tuple[ListPosition, ...]]:
-    """The listed chats that were active after this, the newest first, archived ones included."""
+    """The listed chats that were active after this position, newest first, including archived ones."""
     args = (owner_id, place.active_at, place.chat_id, limit)
     return query(ACTIVE_SINCE, *args, read=each(lambda row: ListPosition(row[1], row[0])))
 

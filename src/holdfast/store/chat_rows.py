@@ -1,5 +1,5 @@
-"""Which column holds what of a chat: its execution state (`chats`) and what people chose for it (`settings`),
-to rows and back, once for both engines."""
+"""How a chat maps to columns and back, once for both engines: its execution state (`chats`) and its settings
+(`settings`)."""
 
 import msgspec
 
@@ -23,15 +23,15 @@ _labels = msgspec.json.Decoder(tuple[str, ...]).decode
 _client_tools = msgspec.json.Decoder(tuple[ClientTool, ...]).decode
 _json = msgspec.json.Decoder().decode
 
-# Written once. `depth` is the store's own: one more than the parent's.
+# Written once. `depth` is the store's own: the parent's plus one.
 IDENTITY = columns("id owner_id parent_id parent_call_id root_id run_id origin depth created_at")
-# Moves with nearly every transition and is in no index.
+# Changes with nearly every transition; not in any index.
 MOVING = columns(
     "version history_version queue_version retry_version attempt turn turn_kind "
     "turn_model turn_effort turn_steps compaction last_message_id answer_id message_count "
     "queue_length spent_tokens spent_usd_micros updated_at usage last_error retry mode writes"
 )
-# Moves when a turn starts or ends or the owner changes, and is in an index.
+# Changes when a turn starts or ends or the owner changes; in an index.
 INDEXED = columns("status archived active_at lease_worker_id lease_number")
 
 
@@ -90,7 +90,7 @@ def indexed_row(chat: Execution) -> Written:
 
 
 def indexed_moved(before: Execution, after: Execution) -> bool:
-    """Whether a column of INDEXED differs."""
+    """Whether an INDEXED column differs."""
     return (
         before.status != after.status
         or before.archived != after.archived
@@ -100,14 +100,14 @@ def indexed_moved(before: Execution, after: Execution) -> bool:
     )
 
 
-# What reads a chat's execution state, from `chats` as c and the worker that leases it, if any, as w.
+# For reading a chat's execution state, with `chats` as c and the worker that leases it, if any, as w.
 EXECUTION = f"{listed(IDENTITY, 'c')}, {listed(MOVING, 'c')}, {listed(INDEXED, 'c')}, w.expires_at"
 EXECUTION_FROM = "chats c LEFT JOIN workers w ON w.id = c.lease_worker_id"
 EXECUTION_WIDTH = len(IDENTITY) + len(MOVING) + len(INDEXED) + 1
 
 
 def execution_of(row: Row) -> Execution:
-    """From the EXECUTION columns at the start of a row. A lease whose worker is gone ended long ago."""
+    """From the EXECUTION columns at the start of a row. A lease without a worker row ended long ago."""
     (
         id_,
         owner_id,
@@ -193,8 +193,8 @@ def origin_of(
         if origin is not None:
             return _origin(origin)
     except msgspec.ValidationError:
-        pass  # of a kind that only a later version knows
-    # None was written by a replica of an earlier version: the ids tell.
+        pass  # a kind that only a later version knows
+    # None if a replica of an earlier version wrote the row: then the ids tell.
     if parent_id is not None:
         return FromChat(chat_id=parent_id, call_id=parent_call_id)
     return PERSON if run_id is None else FromRun(run_id=run_id)
@@ -235,7 +235,7 @@ def settings_row(chat_id: ChatId, settings: Settings) -> Written:
 
 
 def settings_of(row: Row, at: int = 0) -> Settings:
-    """What was spent of a budget is not known here and stays 0."""
+    """The spent part of a budget is not known here and stays 0."""
     tokens, cost = row[at + 9], row[at + 10]
     return Settings(
         title=row[at + 1],

@@ -31,7 +31,7 @@ from holdfast.store.rows import has_trait, parts_of
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """Which chats of a list are meant. Sub-agents and agents of runs only by their parent or run."""
+    """Which chats to list. Sub-agents and agents of runs are listed only by their parent or run."""
 
     archived: bool | None = False
     parent_id: ChatId | None = None
@@ -52,8 +52,8 @@ class ChatPage:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Chats by status, sub-agents and agents of runs included; `listed` are the unarchived top-level ones,
-    counted up to COUNT_LIMIT."""
+    """Chats by status, including sub-agents and agents of runs; `listed` counts unarchived top-level chats,
+    up to COUNT_LIMIT."""
 
     running: int
     interrupting: int
@@ -64,7 +64,8 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a chat is in its family: its depth (a root has 0), its children, and those of them busy."""
+    """A chat's place in its family: its depth (0 for a root), the number of its children, and how many of
+    them are busy."""
 
     depth: int
     children: int
@@ -85,7 +86,7 @@ _EXECUTION = (
 _EXECUTION_FROM = f"FROM {EXECUTION_FROM} JOIN settings s ON s.chat_id = c.id"
 _QUEUE_LENGTH = len(IDENTITY) + MOVING.index("queue_length")
 
-# With the ids of the chats in question for %s.
+# %s is replaced by the ids of the chats.
 CHATS = f"{_EXECUTION} {_EXECUTION_FROM} WHERE c.id IN (%s) ORDER BY c.active_at DESC, c.id DESC"
 _BELOW = (
     "WITH RECURSIVE below (top, id) AS (SELECT k.id, k.id FROM chats k WHERE k.id IN (%s) "
@@ -98,7 +99,7 @@ WAITING = _BELOW + (
     "JOIN chats c ON c.id = a.chat_id AND c.status = 'requires_action' "
     "JOIN messages m ON m.chat_id = a.chat_id AND m.id = a.message_id ORDER BY a.message_id, a.position"
 )
-# Of a chat that runs nothing but calls like these, all that it does is wait.
+# A chat that is running only calls with this trait does nothing but wait.
 WAITS_FOR_CHILDREN = (
     "SELECT a.chat_id FROM calls a WHERE a.chat_id IN (%s) AND a.state <> 'answered' AND a.state = 'started' "
     "AND NOT a.abandoned GROUP BY a.chat_id "
@@ -113,7 +114,7 @@ NOT_IDLE = (
     "SELECT status, count(*) FROM chats "
     "WHERE owner_id = $1 AND status <> 'idle' AND NOT archived GROUP BY status"
 )
-# Driven by the users, of whom few are suspended: an index has their chats that are not idle.
+# Starts from the users, few of whom are suspended: an index has their chats that are not idle.
 BUSY_OF_SUSPENDED = (
     "SELECT c.id FROM users u JOIN chats c ON c.owner_id = u.id "
     "WHERE u.suspended_at IS NOT NULL AND c.status IN ('running', 'requires_action') AND c.status <> 'idle' "
@@ -131,7 +132,7 @@ def chat(chat_id: ChatId) -> Query[Chat | None]:
 
 
 def chats(chat_ids: tuple[ChatId, ...]) -> Query[tuple[Chat, ...]]:
-    """Those of them that exist, in the order asked for."""
+    """Those that exist, in the order asked for."""
     ids = ", ".join(f"${n}" for n in range(1, len(chat_ids) + 1)) or "NULL"
 
     def read(found: tuple[Chat, ...]) -> tuple[Chat, ...]:
@@ -144,7 +145,7 @@ def chats(chat_ids: tuple[ChatId, ...]) -> Query[tuple[Chat, ...]]:
 def page(
     owner_id: UserId, only: Only = LISTED_ONLY, *, limit: int = 50, cursor: str | None = None
 ) -> Query[ChatPage]:
-    """The owner's chats, those last active first."""
+    """The owner's chats, most recently active first."""
     condition, args = condition_of(owner_id, only)
     if cursor is not None:
         args.extend(_place(cursor))
@@ -168,13 +169,13 @@ def page(
 
 
 def family(root_id: ChatId) -> Query[tuple[Chat, ...]]:
-    """The chat and everything with it as root: a tree by `parent_id`, in order of creation."""
+    """The chat and all chats that have it as their root: a tree by `parent_id`, in order of creation."""
     ids = "SELECT f.id FROM chats f WHERE f.id = $1 OR (f.root_id = $1 AND f.parent_id IS NOT NULL)"
     return joined(_chats(ids, root_id), read=lambda found: tuple(sorted(found, key=lambda item: item.id)))
 
 
 def busy_of_suspended(limit: int) -> Query[tuple[ChatId, ...]]:
-    """Chats that run, or wait for somebody, although their owner may do nothing."""
+    """Chats that are running or waiting although their owner is suspended."""
     return query(BUSY_OF_SUSPENDED, limit, read=each(lambda row: row[0]))
 
 
@@ -200,7 +201,7 @@ def counts(owner_id: UserId) -> Query[Counts]:
 
 
 def condition_of(owner_id: UserId, only: Only) -> tuple[str, list[Value]]:
-    """What a chat, as c, must be to be listed."""
+    """The condition for a chat, as c, to be listed."""
     conditions = ["c.owner_id = $1"]
     args: list[Value] = [owner_id]
 
@@ -229,7 +230,7 @@ def condition_of(owner_id: UserId, only: Only) -> tuple[str, list[Value]]:
 def _place(cursor: str) -> tuple[int, str]:
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        raise InvalidInput("The cursor is not one that this list gave out.", field="cursor")
+        raise InvalidInput("The cursor was not issued by this list.", field="cursor")
     return int(match[1]), match[2]
 
 
@@ -261,7 +262,7 @@ def _chat_of(
     state, settings = execution_of(row), settings_of(row, EXECUTION_WIDTH)
     leased, model, effort, ended, ended_at, children = row[EXECUTION_WIDTH + len(SETTINGS) :]
     calls = asked.get(state.id)
-    # Its own last, so that what does not add up (how full its context is) is its own.
+    # Its own usage last, so that what cannot be added up (how full the context is) is its own.
     usage = below[state.id] + state.usage if state.id in below else state.usage
     budget = settings.budget
     return Chat(

@@ -1,4 +1,5 @@
-"""The children of a chat: which it has, what became of their turns, and ends that nobody was told of."""
+"""The children of a chat: which ones it has, how their turns ended, and ends that have not been delivered
+yet."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ _CHILD = (
     "LEFT JOIN turns t ON t.chat_id = c.id AND t.number = c.turn"
 )
 OF_PARENT = f"{_CHILD} WHERE c.parent_id = $1 ORDER BY c.id"
-# With the ids in question for %s.
+# %s is replaced by the ids.
 SOME = f"{_CHILD} WHERE c.id IN (%s) ORDER BY c.id"
 OF_CALL = f"{_CHILD} WHERE c.parent_id = $1 AND c.parent_call_id = $2"
 # From the chat itself up to its root.
@@ -28,7 +29,7 @@ LINE = (
     "WITH RECURSIVE up (id, parent_id) AS (SELECT id, parent_id FROM chats WHERE id = $1 "
     "UNION ALL SELECT c.id, c.parent_id FROM up u JOIN chats c ON c.id = u.parent_id) SELECT id FROM up"
 )
-# Calls, as a, that will hand over ends themselves.
+# Calls, as a, that will deliver ends themselves.
 _HANDS_OVER = (
     "a.state <> 'answered' AND a.state IN ('pending', 'started') AND NOT a.abandoned "
     f"AND {has_trait('a', 'hands_over_ends')}"
@@ -55,7 +56,7 @@ class Child:
     label: str
     status: Status
     answer_id: MessageId | None
-    # How its newest turn ended; None while it runs.
+    # How its newest turn ended; None while it is running.
     outcome: TurnOutcome | None
     failure: Failure | None
     created_at: datetime
@@ -71,7 +72,7 @@ def children(parent_id: ChatId) -> Query[tuple[Child, ...]]:
 
 
 def some(chat_ids: Collection[ChatId]) -> Query[tuple[Child, ...]]:
-    """Those of them that exist."""
+    """Those that exist."""
     ids = ", ".join(f"${n}" for n in range(1, len(chat_ids) + 1)) or "NULL"
     return query(SOME % ids, *chat_ids, read=each(_child_of))
 
@@ -81,7 +82,7 @@ def child(chat_id: ChatId) -> Query[Child | None]:
 
 
 def child_of_call(parent_id: ChatId, call_id: CallId) -> Query[Child | None]:
-    """The one that this call has started, if it has."""
+    """The child that this call started, if any."""
     return query(OF_CALL, parent_id, call_id, read=at_most_one(_child_of))
 
 
@@ -91,13 +92,14 @@ def line(chat_id: ChatId) -> Query[tuple[ChatId, ...]]:
 
 
 def untold(limit: int, after_seconds: float = 0.0) -> Query[tuple[Delivery, ...]]:
-    """Ends of children that no call of their parents is about to hand over; of a parent that runs, and may be
-    about to make such a call, only after so long."""
+    """Ends of children that no call of their parent is about to deliver. If the parent is running, and so may
+    be about to make such a call, only ends older than this."""
     return query(UNTOLD, limit, int(after_seconds * 1_000_000), read=each(delivery_of))
 
 
 def handed_over_before(chat_id: ChatId, call_id: CallId) -> Query[bool]:
-    """Whether an earlier call of the same step may still hand over ends: two must not tell of the same."""
+    """Whether an earlier call of the same step may still deliver ends: two calls must not report the same
+    end."""
     return query(HANDED_OVER_BEFORE, chat_id, call_id, read=any_row)
 
 

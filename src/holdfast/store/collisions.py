@@ -1,5 +1,5 @@
-"""Which chats edited what, and who was told of whom. Both are for people and agents at work: an edit counts
-for an hour."""
+"""Which chats edited what, and which of them were told about each other. Only recent work matters: an edit
+counts for an hour."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from holdfast.core.text import clean_deep
 from holdfast.store.columns import columns, listed, micros, placeholders
 from holdfast.store.query import Query, Row, Rows, each, query
 
-# So long an edit counts as being made at about the same time.
+# Edits within this time count as made at about the same time.
 WINDOW_MICROS = 3600 * 1_000_000
 MOST = 100
 
@@ -42,7 +42,7 @@ _lines = msgspec.json.Decoder(Lines).decode
 
 
 def add(new: FileEdit) -> Query[tuple[FileEdit, ...]]:
-    """The edits of others at the same place, the newest first."""
+    """Other chats' edits at the same place, newest first."""
     new = clean_deep(new)
     lines = None if new.lines is None else encode_text(new.lines)
     row = (new.id, new.owner_id, new.chat_id, new.place, new.path, micros(new.edited_at), lines)
@@ -51,7 +51,7 @@ def add(new: FileEdit) -> Query[tuple[FileEdit, ...]]:
 
 
 def collide(one: FileEdit, other: FileEdit, found: Severity) -> Query[None]:
-    """Each of the two is to be told, by the name that it has for the file."""
+    """Each of the two chats is to be told, with the name that it uses for the file."""
     rows = (
         (one.chat_id, other.chat_id, one.path, found),
         (other.chat_id, one.chat_id, other.path, found),
@@ -72,7 +72,7 @@ def forget_old() -> Query[None]:
 
 
 def forget(chat_id: ChatId) -> Query[None]:
-    """What the chat changed is nowhere any more: merged, taken back, or gone with its worktree."""
+    """The chat's changes are gone: merged, undone, or removed with its worktree."""
     return Query(((DROP_EDITS, (chat_id,)), (DROP_COLLISIONS, (chat_id,))), lambda _: None)
 
 

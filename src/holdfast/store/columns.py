@@ -1,4 +1,4 @@
-"""The small vocabulary rows are written in: lists of columns, times as microseconds, JSON as text."""
+"""The vocabulary of rows: lists of columns, times as microseconds, JSON as text."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ def columns(names: str) -> tuple[str, ...]:
 
 
 def listed(names: Sequence[str], table: str | None = None) -> str:
-    """The columns for a SELECT or an INSERT, each with its table in front if one is given."""
+    """The columns for a SELECT or an INSERT, each prefixed with its table if one is given."""
     return ", ".join(names if table is None else [f"{table}.{name}" for name in names])
 
 

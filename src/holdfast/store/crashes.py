@@ -1,5 +1,5 @@
-"""Duties that were executed when a server process died: how often, and how far they had come. A death by a
-fault says more than one by a kill, which may have come from outside."""
+"""Duties that were being executed when a server process died: how often, and how far they had got. A crash by
+a fault is stronger evidence than a kill, which may have come from outside."""
 
 from datetime import datetime
 from typing import Literal
@@ -10,9 +10,9 @@ from holdfast.store.query import Query, each, query
 Kind = Literal["chat", "run"]
 
 DAY_MICROS = 86_400_000_000
-# So often a duty may be executed when a process dies of a fault, within a day.
+# How often a process may die of a fault while it executes the duty, within a day.
 MOST_FAULTS = 2
-# The same for processes that were killed, while the duty came no further.
+# The same for processes that were killed while the duty made no progress.
 MOST_KILLS = 4
 
 _COUNT = (
@@ -39,15 +39,15 @@ FORGET = "DELETE FROM duty_crashes WHERE kind = $1 AND duty_id = $2"
 
 
 def count(kind: Kind, duty_id: str, found_at: datetime, *, fault: bool) -> Query[None]:
-    """A duty that is gone is not counted; the same death is counted once."""
+    """A duty that no longer exists is not counted, and each death is counted once."""
     return query(COUNT[kind], duty_id, int(fault), int(not fault), micros(found_at), read=lambda _: None)
 
 
 def condemned() -> Query[tuple[tuple[Kind, str], ...]]:
-    """Those that are to be set aside."""
+    """The duties to set aside."""
     return query(CONDEMNED, read=each(lambda row: (row[0], str(row[1]))))
 
 
 def forget(kind: Kind, duty_id: str) -> Query[None]:
-    """After it was set aside: whoever sets it going again decides so."""
+    """Called after it was set aside: restarting it is then a person's decision."""
     return query(FORGET, kind, duty_id, read=lambda _: None)

@@ -1,4 +1,4 @@
-"""Ends of children's turns, to be handed over once each; those that nobody has taken yet."""
+"""Ends of children's turns, each to be delivered once; here are those that nobody has taken yet."""
 
 from holdfast.chats.commands import DeliveryKey
 from holdfast.chats.view import Delivery
@@ -15,7 +15,7 @@ FOR_RUN = f"{_SELECT} AND run_id = $1 ORDER BY created_at, child_id, turn"
 
 
 def delivery(key: DeliveryKey) -> Query[Delivery | None]:
-    """Taken or not."""
+    """Whether taken or not."""
     return query(ONE, key.child_id, key.turn, read=at_most_one(delivery_of))
 
 

@@ -1,5 +1,5 @@
-"""The data directory: for nobody but its owner. It is made so, and closed when it is found open; one that is
-not plainly ours is never changed, and not used while everybody may look into it."""
+"""The data directory: accessible only to its owner. It is created that way, and closed if it is found open. A
+directory that is not clearly ours is never changed, and not used while everybody can read it."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from holdfast.core.errors import DirectoryUnusable
 
 FILE_NAME = "holdfast.db"
-# A directory that holds one of these is a data directory of ours.
+# A directory that contains one of these is one of our data directories.
 OURS = frozenset((FILE_NAME, "admin.token", "secret.key"))
 
 OPEN_TO_OTHERS = 0o077
@@ -18,7 +18,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def secure(directory: Path) -> None:
-    """Makes the directory, or closes it to other users of the machine. Raises DirectoryUnusable."""
+    """Creates the directory, or closes it to the machine's other users. Raises DirectoryUnusable."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         mode = stat.S_IMODE(directory.stat().st_mode)
@@ -26,26 +26,26 @@ def secure(directory: Path) -> None:
         if mode & OPEN_TO_OTHERS and why is None:
             directory.chmod(0o700)
         elif mode & OPEN_TO_EVERYBODY:
-            # A group alone may be how we are meant to get into what is somebody else's.
+            # Group access alone may be how we are meant to reach a directory that belongs to somebody else.
             raise DirectoryUnusable(
-                f"The data directory {directory} is open to everybody on this machine (mode {mode:o}) and "
-                f"{why}. Name one that does not exist yet with --data, or close this one: "
-                f"chmod 700 {directory}"
+                f"The data directory {directory} is open to everybody on this machine (mode "
+                f"{mode:o}) and {why}. Choose one that does not exist yet with --data, or close "
+                f"this one: chmod 700 {directory}"
             )
     except OSError as error:
         raise unusable(directory, error) from None
 
 
 def _not_ours(directory: Path) -> str | None:
-    """Why closing it might shut somebody out: `--data /tmp` must not end in a machine without one."""
+    """Why closing it might lock somebody out: `--data /tmp` must not close /tmp to the whole machine."""
     if directory.stat().st_uid != os.geteuid():
         return "belongs to another user"
     held = set(os.listdir(directory))
-    return "holds other things" if held and not held & OURS else None
+    return "contains other files" if held and not held & OURS else None
 
 
 def unusable(directory: Path, error: OSError) -> DirectoryUnusable:
-    """What to say of a directory in which nothing can be made."""
+    """The error for a directory in which nothing can be created."""
     if error.errno in _FULL:
         return DirectoryUnusable(f"The disk that holds {directory} is full. Free some space and start again.")
     return DirectoryUnusable(

@@ -1,5 +1,5 @@
-"""Intents of edits: one for each call that edits several files, from before its first change until the call
-is over."""
+"""Intents of edits: one per call that edits several files, from before its first change until the call is
+over."""
 
 import msgspec
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from holdfast.core.shapes import encode_text
 from holdfast.core.text import clean_deep
 from holdfast.store.query import Query, Row, at_most_one, each, query
 
-# A call that is over in the database may still be at work in a thread for a moment.
+# A call that is over in the database may still be running in a thread for a moment.
 LEFT_OVER_MICROS = 60 * 1_000_000
 AT_ONCE = 100
 
@@ -32,13 +32,14 @@ _intent = msgspec.json.Decoder(EditIntent).decode
 
 
 def begin(intent: EditIntent) -> Query[None]:
-    """Before the first file is changed. What an earlier run of the call left is over by then."""
+    """Written before the first file is changed. An earlier run of the call has ended by then."""
     intent = clean_deep(intent)
     return query(BEGIN, intent.chat_id, intent.call_id, encode_text(intent), read=lambda _: None)
 
 
 def made(chat_id: ChatId, call_id: CallId) -> Query[None]:
-    """All files are changed. It stays until the call is over: a second run of it does nothing."""
+    """All files have been changed. The intent stays until the call is over, so that a second run of it does
+    nothing."""
     return query(MADE, chat_id, call_id, read=lambda _: None)
 
 
@@ -51,7 +52,7 @@ def of_call(chat_id: ChatId, call_id: CallId) -> Query[EditIntent | None]:
 
 
 def left_over(after_micros: int = LEFT_OVER_MICROS) -> Query[tuple[EditIntent, ...]]:
-    """Those whose call is over, or gone, for so long."""
+    """Intents whose call has been over, or gone, for this long."""
     return query(LEFT_OVER, after_micros, AT_ONCE, read=each(_of))
 
 

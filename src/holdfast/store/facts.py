@@ -1,4 +1,4 @@
-"""Looks up what a decision needs beyond its view: one query for everything that `chats.facts.needs` names."""
+"""Looks up what a decision needs beyond its view: one query for everything named by `chats.facts.needs`."""
 
 from holdfast.chats.commands import DeliveryKey
 from holdfast.chats.facts import NO_FACTS, NOTHING, Facts, ForkPoint, Needs, Target
@@ -24,8 +24,8 @@ SUBTREE = (
     "WITH RECURSIVE below (id) AS (SELECT id FROM chats WHERE parent_id = $1 "
     "UNION ALL SELECT c.id FROM below b JOIN chats c ON c.parent_id = b.id) SELECT id FROM below"
 )
-# Sub-agents that calls of these messages started, and everything below them: who works, or will when somebody
-# no longer holds a message.
+# Sub-agents started by calls of these messages, and everything below them, if they are working or will once a
+# held message is released.
 STARTED_THERE = (
     "(c.status IN ('running', 'interrupting', 'requires_action') OR c.queue_length > 0) AND c.id IN ("
     "WITH RECURSIVE below (id) AS (SELECT k.id FROM chats k "
@@ -35,8 +35,8 @@ STARTED_THERE = (
 )
 FAMILY = "c.id <> $2 AND (c.id = $1 OR (c.root_id = $1 AND c.parent_id IS NOT NULL))"
 FORKED = f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND NOT removed ORDER BY id"
-# What people see of a summary stands before the summary itself and what was carried over it, which they do
-# not see: all of it is taken together.
+# The part of a summary that people see comes before the summary itself and what was carried over it, which
+# they do not see: all three are handled together.
 FORKED_UP_TO = f"""
 SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND NOT removed AND (id <= $2 OR (
     EXISTS (SELECT 1 FROM messages t WHERE t.chat_id = $1 AND t.id = $2 AND t.compaction)

@@ -1,6 +1,6 @@
-"""What the watchers of a chat read: where the chat is, and a page of what one that was there before has
-missed. A watcher's place in a history is the last message it holds (ids rise in the order of commits) and the
-version up to which it knows what was removed. Pages are bounded in bytes: a long absence never sits in
+"""Reads for watchers of a chat: the state of the chat, and pages of what a returning watcher has missed. A
+watcher's position in a history is the last message it has (ids increase in commit order) and the version up
+to which it knows what was removed. Pages are bounded in bytes, so that a long absence never has to fit in
 memory."""
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from holdfast.store.rows import CALL, MESSAGE, STEP, TURN, call_of, message_of, 
 
 FIRST = MessageId("00000000-0000-0000-0000-000000000000")
 LAST = MessageId("ffffffff-ffff-ffff-ffff-ffffffffffff")
-# Ids that one statement asks for; the number is filled up, so that there are few different statements.
+# Ids per statement; the list is padded, so that there are few different statements.
 MOST_IDS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class ChatHead:
-    """A chat as a poll sees it. `marks` are whatever else a watcher is shown that may move while `version`
-    stands still: what people chose, whether its worker lives, how far its sub-agents are."""
+    """A chat as a poll sees it. `marks` covers everything else shown to a watcher that may change without
+    `version`: settings, whether its worker is alive, the progress of its sub-agents."""
 
     chat_id: ChatId
     version: int
@@ -36,14 +36,14 @@ class ChatHead:
     retry_version: int
     status: Status
     attempt: int
-    # The attempt failed, and the next has not begun.
+    # The attempt failed, and the next one has not started.
     between_attempts: bool
     last_message_id: MessageId | None
     marks: tuple[object, ...]
 
     @property
     def live(self) -> Episode | None:
-        """What is being streamed, if anything is."""
+        """What is being streamed, if anything."""
         busy = self.status in ("running", "interrupting")
         if not busy or not self.attempt or self.between_attempts:
             return None
@@ -52,7 +52,7 @@ class ChatHead:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A message, and the episode whose live parts it is made of."""
+    """A message, and the episode whose live parts it replaces."""
 
     message: Message
     replaces: Episode | None
@@ -60,24 +60,24 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class SpanRows:
-    """Rows that are spans, and what is needed to make these of them. `upto`: there are more, of later
-    versions than this."""
+    """Rows that become spans, and what is needed to build them. `upto`: there are more, in versions after
+    this one."""
 
     turns: tuple[Turn, ...]
     steps: tuple[Step, ...]
     calls: tuple[Call, ...]
-    # Steps that asked for the calls, and the messages of all of them.
+    # Steps that asked for the calls, and the messages of all these steps.
     parents: tuple[Step, ...]
     messages: tuple[Message, ...]
     upto: int | None
-    # Messages that tell of a check.
+    # Messages that report a check.
     checks: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MissedPage:
-    """`found`: the message that the watcher holds is of this chat. `removed`: something that it holds is
-    removed since. `more`: there may be more messages. `spans` are None when they were not asked for."""
+    """`found`: the watcher's last message belongs to this chat. `removed`: something it has was removed
+    since. `more`: there may be more messages. `spans` is None when they were not requested."""
 
     found: bool
     removed: bool
@@ -94,8 +94,8 @@ _HEAD = (
     "FROM chats c JOIN settings s ON s.chat_id = c.id LEFT JOIN workers w ON w.id = c.lease_worker_id "
 )
 
-# A step has the version of its message. It is looked up twice, and joined in this order (CROSS: SQLite keeps
-# it), because otherwise all steps of the chat would be read.
+# A step has the same version as its message. It is looked up twice and joined in this order (with CROSS,
+# SQLite keeps it), because otherwise all steps of the chat would be read.
 _STEP_OF_MESSAGE = (
     "steps r CROSS JOIN steps s WHERE r.chat_id = m.chat_id AND r.revision = m.revision "
     "AND s.chat_id = r.chat_id AND s.turn = r.turn AND s.number = r.number AND s.message_id = m.id"
@@ -106,8 +106,8 @@ SELECT
     EXISTS (SELECT 1 FROM messages WHERE chat_id = $1 AND id = $2),
     EXISTS (SELECT 1 FROM messages WHERE chat_id = $1 AND removed AND revision > $3 AND id <= $2)
 """
-# Up to the first message that makes it more than $4 bytes. An answer replaces the live parts of the attempt
-# that its step names, made when the newest message (of any visibility) was one of an earlier version.
+# Up to the first message that brings it to more than $4 bytes. An answer replaces the live parts of the
+# attempt named by its step, which began when the newest message (of any visibility) had an earlier version.
 MISSED = f"""
 SELECT {listed(MESSAGE, "m")}, octet_length(m.parts),
     (SELECT s.attempts FROM {_STEP_OF_MESSAGE}),
@@ -132,14 +132,14 @@ SELECT c.version, m.id, m.revision FROM chats c LEFT JOIN (
 ) AS m ON true WHERE c.id = $1
 """
 
-# Revisions of turns rise with their numbers.
+# Revisions of turns increase with their numbers.
 _TURNS_SINCE = (
     "chat_id = $1 AND revision >= $2 AND number > coalesce((SELECT b.number FROM turns b "
     "WHERE b.chat_id = $1 AND b.revision < $2 ORDER BY b.number DESC LIMIT 1), -1)"
 )
 _SINCE = "chat_id = $1 AND revision >= $2"
-# So many rows of a table, and all others of the last one's version; up to the first step whose message makes
-# it more than $4 bytes.
+# This many rows of a table, plus all others of the last row's version; up to the first step whose message
+# brings it to more than $4 bytes.
 _LAST_OF_PAGE = "ORDER BY revision LIMIT 1 OFFSET $3"
 _LAST_BY_BYTES = (
     "SELECT b.revision FROM ("
@@ -164,7 +164,7 @@ UPTO = f"SELECT {_UPTO}"
 CALLS = f"SELECT {listed(CALL)} {_CALLS}"
 STEPS = f"SELECT {listed(STEP)} {_STEPS}"
 TURNS = f"SELECT {listed(TURN)} {_TURNS}"
-# The version of a removed message was written over.
+# The original version of a removed message was overwritten.
 PARENTS = (
     f"SELECT {listed(STEP, 's')} FROM messages m CROSS JOIN {_STEP_OF_MESSAGE} "
     f"AND m.chat_id = $1 AND m.id IN (SELECT message_id {_CALLS}) UNION ALL "
@@ -172,7 +172,7 @@ PARENTS = (
     f"AND m.removed AND m.id IN (SELECT message_id {_CALLS}) "
     "AND s.chat_id = $1 AND s.turn = m.turn AND s.message_id = m.id"
 )
-# The result of a compaction follows its call directly.
+# The result of a compaction directly follows its call.
 SAID = (
     f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND id IN ("
     f"SELECT message_id {_CALLS} UNION SELECT message_id {_STEPS} UNION SELECT message_id {_TURNS}) "
@@ -182,7 +182,7 @@ SAID = (
 )
 
 
-# Its index is that of messages of the system.
+# Uses the index of system messages.
 CHECKS = (
     f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND revision >= $2 AND role = 'system' "
     f"""AND NOT removed AND parts LIKE '%"code":"{CHECK}"%' AND {_WITHIN}"""
@@ -194,7 +194,7 @@ def head(chat_id: ChatId) -> Query[ChatHead | None]:
 
 
 def heads(chat_ids: Sequence[ChatId]) -> Query[dict[ChatId, ChatHead]]:
-    """Of many chats; those that are gone are left out."""
+    """For many chats; deleted ones are left out."""
     pieces = [chat_ids[start : start + MOST_IDS] for start in range(0, len(chat_ids), MOST_IDS)]
     return joined(*map(_some_heads, pieces), read=_merged)
 
@@ -222,8 +222,8 @@ def page(
     limit_bytes: int,
     limit_spans: int,
 ) -> Query[MissedPage]:
-    """What a watcher misses that holds all messages up to `message_id`, knows of removals up to `version` and
-    has all spans of versions before `spans_from` (None: spans come later)."""
+    """What a watcher misses that has all messages up to `message_id`, knows of removals up to `version` and
+    has all spans of versions before `spans_from` (None: spans are read later)."""
     last = message_id or FIRST
 
     def read(
@@ -241,8 +241,8 @@ def page(
 
 
 def tail(chat_id: ChatId, count: int) -> Query[tuple[int, MessageId | None, int] | None]:
-    """The chat's version, and id and revision of the message before its newest `count`: None and 0 when there
-    are no more."""
+    """The chat's version, and the id and revision of the message before its newest `count` ones: None and 0
+    if there are no more."""
 
     def read(rows: Rows) -> tuple[int, MessageId | None, int] | None:
         return (rows[0][0], rows[0][1], rows[0][2] or 0) if rows else None
@@ -266,7 +266,7 @@ def _head(row: Row) -> ChatHead:
 
 
 def _missed(rows: Rows, limit: int, limit_bytes: int) -> tuple[tuple[Missed, ...], bool]:
-    """With whether there may be more."""
+    """Also returns whether there may be more."""
     width = len(MESSAGE)
     full = len(rows) == limit or sum([row[width] for row in rows]) > limit_bytes
     return tuple([_missed_of(row, row[width + 1], row[width + 2]) for row in rows]), full

@@ -1,5 +1,5 @@
-"""Files: whose they are, which chats use them, and what they hold where that is in the database. A file that
-no chat uses is kept for a day, for whoever is still writing the message it is for."""
+"""Files: who owns them, which chats use them, and their contents where those are in the database. A file that
+no chat uses is kept for a day, for somebody who is still writing the message."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -22,7 +22,7 @@ from holdfast.store.query import (
 )
 
 UNUSED_MICROS = 24 * 3600 * 1_000_000
-# A use is noted before its chat is there.
+# A use is recorded before its chat exists.
 CHAT_COMES_MICROS = 3600 * 1_000_000
 SWEPT_AT_ONCE = 200
 
@@ -59,14 +59,14 @@ FORGET_CONTENT = (
 
 
 def add(new: StoredFile, quota_bytes: int) -> Query[StoredFile]:
-    """Raises TooLarge if the owner's files would take more than the quota (0: there is none)."""
+    """Raises TooLarge if the owner's files would exceed the quota (0: no quota)."""
     return Query((_insert(new), _used(new)), _within(new, quota_bytes))
 
 
 def add_with_content(
     new: StoredFile, content: bytes, thumbnail: bytes | None, quota_bytes: int
 ) -> Query[StoredFile]:
-    """Both or neither; the same content is there once."""
+    """Both or neither; identical content is stored once."""
     put = (PUT_CONTENT, (new.hash, content, thumbnail))
     return Query((put, _insert(new), _used(new)), _within(new, quota_bytes))
 
@@ -77,12 +77,13 @@ def _used(new: StoredFile) -> Statement:
 
 def _within(new: StoredFile, quota_bytes: int) -> Callable[[Sequence[Rows]], StoredFile]:
     def read(results: Sequence[Rows]) -> StoredFile:
-        # Looked at after the insert, in the same transaction: two at once cannot both have the last bytes.
+        # Checked after the insert, in the same transaction, so that two concurrent uploads cannot both take
+        # the last bytes.
         if quota_bytes and int(results[-1][0][0]) > quota_bytes:
             raise TooLarge(
-                f"Your files may take {quota_bytes // 2**20} MiB together (files.quota_mib in the "
-                "configuration), and with this one they would take more. Delete chats with files; what no "
-                "chat uses is removed after a day."
+                f"Your files may take {quota_bytes // 2**20} MiB in total (files.quota_mib in the "
+                "configuration), and this one would exceed that. Delete chats with files; files "
+                "that no chat uses are removed after a day."
             )
         return new
 
@@ -94,7 +95,7 @@ def file(file_id: FileId, owner_id: UserId) -> Query[StoredFile | None]:
 
 
 def files(file_ids: Iterable[FileId], owner_id: UserId) -> Query[dict[FileId, StoredFile]]:
-    """Those of them that are this owner's."""
+    """Those that belong to this owner."""
 
     def read(*found: StoredFile | None) -> dict[FileId, StoredFile]:
         return {one.id: one for one in found if one is not None}
@@ -103,7 +104,7 @@ def files(file_ids: Iterable[FileId], owner_id: UserId) -> Query[dict[FileId, St
 
 
 def use(file_ids: Iterable[FileId], chat_id: ChatId) -> Query[None]:
-    """Notes that a chat has them; again and again comes to the same."""
+    """Records that a chat uses them; repeating it changes nothing."""
     return Query(tuple((USE, (file_id, chat_id)) for file_id in file_ids), lambda _: None)
 
 
@@ -112,8 +113,8 @@ def used_in(chat_id: ChatId) -> Query[list[FileId]]:
 
 
 def forget_unused(after_micros: int = UNUSED_MICROS) -> Query[tuple[str, ...]]:
-    """Files that no chat has used for so long, and uses of chats that are gone; the hashes of what they
-    held."""
+    """Deletes files that no chat has used for this long, and uses by deleted chats; returns the hashes of
+    their contents."""
     forget_uses = (FORGET_USES, (min(after_micros, CHAT_COMES_MICROS),))
 
     def read(results: Sequence[Rows]) -> tuple[str, ...]:
@@ -135,7 +136,7 @@ def thumbnail(content_hash: str) -> Query[bytes | None]:
 
 
 def forget_content(content_hash: str) -> Query[None]:
-    """If no file has it."""
+    """Only if no file has it."""
     return query(FORGET_CONTENT, content_hash, read=lambda _: None)
 
 

@@ -1,5 +1,5 @@
-"""Changes of one chat that follow each other, as one: what is written when many commands for the same chat
-are decided in one transaction. Each keeps its own version; only the rows are joined."""
+"""Consecutive changes of one chat joined into one: written when many commands for the same chat are decided
+in one transaction. Each keeps its own version; only the rows are joined."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,8 @@ from holdfast.chats.change import Change
 
 
 def may_follow(change: Change) -> bool:
-    """Whether something may be decided on top of this change before it is written. Not on what a lookup in
-    the database would have to see: removed history, other chats, a chat that is gone."""
+    """Whether another command may be decided on top of this change before it is written. Not if a look-up in
+    the database would have to see the change: removed history, other chats, a deleted chat."""
     return (
         change.after is not None
         and change.removed_from is None

@@ -1,5 +1,5 @@
-"""Grants, found by the chat that may read and by who owns it. One that is taken back is gone; the audit
-remembers."""
+"""Grants, found by the chat that may read and by its owner. A revoked grant is deleted; the audit log
+remembers it."""
 
 from collections.abc import Sequence
 
@@ -11,16 +11,16 @@ from holdfast.store.columns import columns, listed, micros, placeholders
 from holdfast.store.query import Query, Row, Rows, at_most_one, each, query
 
 GRANT = columns("id chat_id call_id path kind reason granted_by granted_at scope")
-# So many of one chat are looked at for every path.
+# At most this many of one chat are checked for every path.
 MOST = 200
 
 _SELECT = f"SELECT {listed(GRANT)} FROM grants"
-# The same call gives the same grant, however often it is run.
+# The same call creates the same grant, however often it runs.
 INSERT = (
     f"INSERT INTO grants (owner_id, {listed(GRANT)}, turn) VALUES ($1, {placeholders(len(GRANT), 2)}, "
     "(SELECT turn FROM chats WHERE id = $3)) ON CONFLICT (chat_id, call_id) DO NOTHING"
 )
-# One that was given once ends with its turn.
+# A grant with the scope `once` ends with its turn.
 _COUNTS = "(scope <> 'once' OR turn = (SELECT c.turn FROM chats c WHERE c.id = grants.chat_id))"
 OF_CALL = f"{_SELECT} WHERE chat_id = $1 AND call_id = $2"
 OF_CHAT = f"{_SELECT} WHERE chat_id = $1 AND {_COUNTS} ORDER BY id DESC LIMIT {MOST}"

@@ -8,15 +8,16 @@ from holdfast.core.events import BusEvent, Hint, RunHint
 from holdfast.core.ids import ChatId, UserId, WorkerId
 from holdfast.store.query import Query, Row, at_most_one, each, query
 
-# What a hint says of a chat that did not change itself: a delivery waits for it, or its settings moved.
+# For a chat that did not change itself: a delivery waits for it, or its settings changed.
 _PRESENT = "SELECT id, owner_id, version, history_version, status, lease_worker_id FROM chats"
 PRESENT = f"{_PRESENT} WHERE id = $1"
-# For the worker itself: what it would have been told, had no hint been lost.
+# For the worker itself: the hints it would have received had none been lost.
 OWNED = f"{_PRESENT} WHERE status IN ('running', 'interrupting') AND lease_worker_id = $1"
 
 
 def hints_of(change: Change) -> Iterator[Hint]:
-    """For every chat that the change moved or removed. Whom deliveries wait for is told by `waited_for`."""
+    """For every chat that the change moved or removed. Parents that deliveries wait for come from
+    `waited_for`."""
     after = change.after
     if after is None:
         for chat_id in change.deleted:
@@ -31,7 +32,7 @@ def hints_of(change: Change) -> Iterator[Hint]:
 
 
 def newest(hints: Iterable[BusEvent]) -> Iterable[BusEvent]:
-    """Of the hints of one commit: for a chat or a run only the last is news."""
+    """Keeps only the last hint for each chat and run of one commit."""
     return {_about(hint): hint for hint in hints}.values()
 
 
@@ -46,7 +47,7 @@ def _about(hint: BusEvent) -> tuple[object, ...]:
 
 
 class Announcer:
-    """Called by the engines after a commit, and by nobody else: whoever writes need not remember it."""
+    """Called by the engines after a commit, and by nobody else: whoever writes need not remember to."""
 
     def __init__(self, publish: Callable[[BusEvent], None]) -> None:
         self._publish = publish
@@ -65,7 +66,7 @@ def waited_for(change: Change) -> set[ChatId]:
 
 
 def present(chat_id: ChatId, *, delivery: bool = False) -> Query[Hint | None]:
-    """A hint of the chat as it is now."""
+    """A hint for the chat's current state."""
 
     def read(row: Row) -> Hint:
         return _present(row, delivery=delivery)
@@ -74,7 +75,7 @@ def present(chat_id: ChatId, *, delivery: bool = False) -> Query[Hint | None]:
 
 
 def owned(worker_id: WorkerId) -> Query[tuple[Hint, ...]]:
-    """Hints of all chats that a worker owns, as they are now."""
+    """Hints for the current state of all chats that a worker owns."""
     return query(OWNED, worker_id, read=each(_present))
 
 

@@ -1,5 +1,5 @@
-"""Idempotency keys: the answer to a request is stored with what the request did, and given again to who asks
-again within a day."""
+"""Idempotency keys: the answer to a request is stored together with its effects, and returned again if the
+request is repeated within a day."""
 
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ STORED = (
     "WHERE user_id = $1 AND method = $2 AND path = $3 AND key = $4 "
     f"AND created_at > now_micros() - {KEPT_MICROS}"
 )
-# One that is too old, and not swept yet, is replaced.
+# An expired key that has not been swept yet is replaced.
 STORE = (
     "INSERT INTO idempotency_keys (user_id, method, path, key, fingerprint, status, created_at, body) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (user_id, method, path, key) DO UPDATE SET "
@@ -32,7 +32,7 @@ MISMATCH = Refusal(
 
 
 def stored(once: OnceOf[Any]) -> Query[Replayed | Refusal | None]:
-    """What was answered under this key, if it was used before."""
+    """The answer stored under this key, if it was used before."""
 
     def read(rows: Rows) -> Replayed | Refusal | None:
         if not rows:
@@ -44,7 +44,8 @@ def stored(once: OnceOf[Any]) -> Query[Replayed | Refusal | None]:
 
 
 class Repeated(Exception):
-    """It was done before under this key; `earlier` is what was answered then, or why the key is refused."""
+    """The request was already done under this key; `earlier` is the stored answer, or why the key is
+    refused."""
 
     def __init__(self, earlier: Replayed | Refusal) -> None:
         super().__init__()
@@ -52,7 +53,7 @@ class Repeated(Exception):
 
 
 async def write(store: Store, query: Query[T], once: OnceOf[T] | None) -> T:
-    """For who only goes on when it was done now: raises Repeated."""
+    """For callers that only continue if it was done now: raises Repeated."""
     if once is None:
         return await store.write(query)
     match await store.write_once(query, once):

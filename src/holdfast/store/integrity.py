@@ -1,5 +1,5 @@
-"""What can be wrong with the data that no engine would notice: rows that contradict each other, chats in a
-state that cannot be, histories that no provider would take."""
+"""Errors in the data that no engine would notice: contradicting rows, chats in an invalid state, histories
+that no provider would accept."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,17 +16,17 @@ from holdfast.store.query import Query, each, query
 A = TypeVar("A")
 B = TypeVar("B")
 
-# A sentence about a chat, and how such chats are found.
+# A statement about a chat, and the query that finds such chats.
 CONTRADICTIONS: tuple[tuple[str, str], ...] = (
     (
-        "counts another number of queued messages than there are",
+        "has a wrong count of queued messages",
         (
             "SELECT c.id FROM chats c "
             "WHERE c.queue_length <> (SELECT count(*) FROM queue q WHERE q.chat_id = c.id)"
         ),
     ),
     (
-        "counts another number of messages than there are",
+        "has a wrong count of messages",
         (
             "SELECT c.id FROM chats c "
             "WHERE c.message_count <> (SELECT count(*) FROM messages m WHERE m.chat_id = c.id)"
@@ -85,7 +85,7 @@ class RowReader(Protocol):
 
 
 async def examine(store: RowReader) -> list[str]:
-    """Everything that is wrong, a sentence each."""
+    """Everything that is wrong, one sentence each."""
     found: list[str] = []
     for text, sql in CONTRADICTIONS:
         chats = await store.read(query(sql, read=each(lambda row: str(row[0]))))
@@ -99,7 +99,8 @@ async def examine(store: RowReader) -> list[str]:
 
 
 async def _examine_chat(store: RowReader, chat_id: ChatId) -> list[str]:
-    """In pages, so that a long history needs little memory. A chat that moves meanwhile is read again."""
+    """Page by page, so that a long history needs little memory. A chat that changes meanwhile is read
+    again."""
     while True:
         tally, after = _Tally(), None
         while True:

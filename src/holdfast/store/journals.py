@@ -1,5 +1,5 @@
-"""The journals of runs: calls and lines, each with the version of its run that last wrote it. Only the worker
-that holds the run's lease writes, all that belongs together in one write."""
+"""The journals of runs: calls and log lines, each with the run's version that last wrote it. Only the worker
+that holds the run's lease writes, and what belongs together is one write."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from holdfast.store.columns import Written, columns, listed, micros, moment, tex
 from holdfast.store.query import Query, Row, Rows, Statement, at_most_one, each, joined, query
 from holdfast.store.runs import run as run_query
 
-# The version of a run that was made and taken once: its journal is empty.
+# The version of a run that was created and acquired once: its journal is empty.
 TAKEN_FIRST = 2
 
 CALL = columns(
@@ -50,12 +50,12 @@ CALLS_SINCE = f"{_SELECT_CALLS} AND revision > $2 {_IN_ORDER}"
 LENT = f"{_SELECT_CALLS} AND outcome = 'succeeded' AND kind = 'agent' {_IN_ORDER}"
 LINES = f"SELECT {listed(LINE)} FROM run_lines WHERE run_id = $1 ORDER BY number"
 LINES_SINCE = f"SELECT {listed(LINE)} FROM run_lines WHERE run_id = $1 AND revision > $2 ORDER BY number"
-# A call that was lent names a chat of another run.
+# A reused call names a chat of another run.
 TERMS = (
     "SELECT a.terms FROM run_calls a JOIN chats c ON c.id = a.chat_id AND c.run_id = a.run_id "
     "WHERE a.chat_id = $1"
 )
-# The fence: who lost the lease, or whose run was cancelled, writes nothing.
+# The fence: a worker that lost the lease, or whose run was cancelled, writes nothing.
 MOVE = (
     "UPDATE runs SET version = version + 1, spent_tokens = $3, spent_usd_micros = $4, "
     "status = coalesce($5, status), result = $6, error = $7, "
@@ -71,7 +71,7 @@ _VERSION = "(SELECT version AS moved FROM runs WHERE id = $1) v"
 
 
 def _put(table: str, names: tuple[str, ...], when_there: str, rows: int, version: str) -> str:
-    """The first column is the run's id ($1), the others are in the argument of this number."""
+    """The first column is the run's id ($1), the others come from the argument with this number."""
     picked = ", ".join(
         f"CAST(r.value ->> {n} AS {_TYPES.get(name, 'text')})" for n, name in enumerate(names[1:])
     )
@@ -106,7 +106,7 @@ AT_ONCE = (
 
 
 class LeaseLost(WrongState):
-    """The run is not this worker's any more, or was cancelled; nothing was written."""
+    """The run no longer belongs to this worker, or was cancelled; nothing was written."""
 
     code = "lease_lost"
 
@@ -131,7 +131,7 @@ class Entries(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What of a run changed after a version; `run` is as it is now."""
+    """What has changed in a run since a version; `run` is its current state."""
 
     run: Run | None
     calls: tuple[RunCall, ...]
@@ -139,7 +139,7 @@ class Since:
 
 
 def record(run_id: RunId, lease_number: int, entries: Entries) -> Query[int]:
-    """To be written: the run's new version. Raises LeaseLost."""
+    """A write; returns the run's new version. Raises LeaseLost."""
     entries = clean_deep(entries)
     ending = entries.ending
     ended = (None, None, None) if ending is None else (ending.status, text(ending.result), text(ending.error))
@@ -189,7 +189,7 @@ def calls(run_id: RunId) -> Query[tuple[RunCall, ...]]:
 
 
 def lent(run_id: RunId) -> Query[tuple[RunCall, ...]]:
-    """The good answers of a run."""
+    """The successful answers of a run."""
     return query(LENT, run_id, read=each(call_of))
 
 
@@ -198,7 +198,7 @@ def lines(run_id: RunId) -> Query[tuple[RunLine, ...]]:
 
 
 def terms(chat_id: ChatId) -> Query[AgentTerms | None]:
-    """What binds the agent that this chat is; None: nothing, or it is none."""
+    """The limits on this chat as an agent of a run; None: there are none, or it is not one."""
     return query(TERMS, chat_id, read=at_most_one(lambda row: None if row[0] is None else _terms(row[0])))
 
 

@@ -12,8 +12,9 @@ _LAST = MessageId("ffffffff-ffff-ffff-ffff-ffffffffffff")
 _SELECT = f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1"
 
 ONE = f"{_SELECT} AND id = $2"
-# Of what is not removed, revisions rise with ids: it starts after the newest message of an older revision,
-# which is found going backwards over just what is new. An index of revisions would cost every insert.
+# Among messages that are not removed, revisions increase with ids: start after the newest message of an older
+# revision, which is found by going backwards over just the new ones. An index on revisions would slow down
+# every insert.
 SINCE = f"""
 SELECT {listed(MESSAGE)} FROM (
     SELECT * FROM (
@@ -28,8 +29,9 @@ SELECT {listed(MESSAGE)} FROM (
     ) AS here
 ) AS changed ORDER BY revision, id LIMIT $4
 """
-# From the newest boundary of a compaction on. All of it is one row: at every row SQLite's threads would hand
-# the interpreter to each other, which costs more than the reading. Both engines keep the inner query's order.
+# From the newest compaction boundary on. Everything is returned as one row: with many rows SQLite's threads
+# would pass the interpreter lock back and forth at each, which costs more than the reading. Both engines keep
+# the inner query's order.
 PROMPT = f"""
 SELECT string_agg({ENTRY}, ',') FROM (
     SELECT * FROM messages WHERE chat_id = $1 AND NOT removed AND visibility <> 'user' AND id >= coalesce((
@@ -54,8 +56,8 @@ def page(
     removed: bool = False,
     for_model: bool = False,
 ) -> Query[tuple[Message, ...]]:
-    """Ascending. From the start, or after a message; with only `before`, the last ones before it. Removed
-    history and what only a model sees are left out unless asked for."""
+    """Ascending: from the start, or after a message; with only `before`, the last ones before it. Removed
+    history and what only a model sees are left out unless requested."""
     args: list[Value] = [chat_id]
     sql = _SELECT
     if after is not None:
@@ -83,14 +85,14 @@ def since(
     chat_id: ChatId, revision: int, *, after: MessageId | None = None, limit: int = 500
 ) -> Query[tuple[Message, ...]]:
     """What was inserted, changed or removed after a revision (with `after`: after that message of that
-    revision), removed ones included, in the order of revisions."""
+    revision), including removed messages, in the order of revisions."""
     if after is None:
         revision, after = revision + 1, _FIRST
     return query(SINCE, chat_id, revision, after, limit, read=_messages)
 
 
 def prompt(chat_id: ChatId) -> Query[tuple[HistoryEntry, ...]]:
-    """What a model is shown of the history: everything from the newest summary on, or all of it."""
+    """The part of the history that a model is shown: everything from the newest summary on, or all of it."""
     return query(PROMPT, chat_id, read=lambda rows: entries_of(rows[0][0]))
 
 

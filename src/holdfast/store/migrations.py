@@ -1,6 +1,6 @@
-"""The schema's history: numbered SQL files per engine, applied in order and never undone. What was applied is
-recorded with its checksum, so that a changed file or a database from the future is noticed before anything is
-touched."""
+"""The schema's history: numbered SQL files per engine, applied in order and never undone. Applied migrations
+are recorded with their checksums, so that a changed file or a database from the future is noticed before
+anything is touched."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ from typing import Literal
 from holdfast.core.errors import Bug, DatabaseTooNew, MigrationFailed
 from holdfast.store.query import Query, Row, each, query
 
-# Both engines: the table that is there before the first migration.
+# For both engines: the table that exists before the first migration.
 RECORD_TABLE = (
     "CREATE TABLE IF NOT EXISTS schema_migrations ("
     "number bigint PRIMARY KEY NOT NULL, name text NOT NULL, checksum text NOT NULL, "
@@ -65,7 +65,7 @@ def _recorded(row: Row) -> Recorded:
 
 
 def pending(migrations: Sequence[Migration], done: Sequence[Recorded]) -> tuple[Migration, ...]:
-    """What is still to be applied, after a look at whether what is there is ours."""
+    """The migrations still to be applied, after checking that the recorded ones are ours."""
     by_number = {item.number: item for item in migrations}
     for past in done:
         mine = by_number.get(past.number)

@@ -1,5 +1,5 @@
-"""Named agents: found by who may use them (their owner; everybody once published), changed by their owner
-alone."""
+"""Named agents: found by those who may use them (their owner; everybody once published), changed only by
+their owner."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -24,19 +24,19 @@ _CHOSEN = columns("name description model effort tools published updated_at inst
 _SELECT = f"SELECT {listed(AGENT)} FROM named_agents"
 ONE = f"{_SELECT} WHERE id = $1"
 USABLE = f"{_SELECT} WHERE id = $1 AND (owner_id = $2 OR published)"
-# One's own before somebody else's of the same name, then the one that was there first.
+# One's own before somebody else's of the same name, then the oldest.
 NAMED = (
     f"{_SELECT} WHERE name = $1 AND workspace_id IS NULL AND (owner_id = $2 OR published) "
     "ORDER BY CASE WHEN owner_id = $2 THEN 0 ELSE 1 END, id LIMIT 1"
 )
-# Of the chat c with the settings s.
+# For the chat c with the settings s.
 _ITS = "CAST(a.id AS text) = s.agent AND (a.owner_id = c.owner_id OR a.published)"
 OF_CHAT = (
     f"SELECT {listed(AGENT, 'a')} FROM settings s JOIN chats c ON c.id = s.chat_id "
     f"JOIN named_agents a ON {_ITS} WHERE s.chat_id = $1"
 )
-# What the next turn of this chat uses if nobody says otherwise: its own choice, else that of the agent it
-# was started as. Most were started as none, which costs nothing.
+# What the next turn of this chat uses by default: its own setting, else that of its named agent. Most chats
+# have none, which costs nothing.
 _USED = (
     "coalesce(s.{0}, CASE WHEN s.agent IS NOT NULL THEN "
     f"(SELECT a.{{0}} FROM named_agents a WHERE {_ITS}) END)"
@@ -47,7 +47,7 @@ PAGE = (
 )
 OF_WORKSPACE = f"{_SELECT} WHERE workspace_id = $1 AND owner_id = $2 ORDER BY id LIMIT 1000"
 _SAME = "(owner_id, COALESCE(CAST(workspace_id AS text), ''), name)"
-# What was trusted before under this name is replaced; chats that run as it take it with their next turn.
+# Replaces what was trusted before under this name; running chats use it from their next turn.
 TRUST = (
     f"INSERT INTO named_agents ({listed(AGENT)}) VALUES ({placeholders(len(AGENT))}) ON CONFLICT {_SAME} "
     "DO UPDATE SET description = excluded.description, model = excluded.model, tools = excluded.tools, "
@@ -58,7 +58,7 @@ TRUSTED = f"{_SELECT} WHERE workspace_id = $1 AND owner_id = $2 AND name = $3"
 INSERT = (
     f"INSERT INTO named_agents ({listed(AGENT)}) VALUES ({placeholders(len(AGENT))}) ON CONFLICT DO NOTHING"
 )
-# Only what is chosen anew is written: what somebody else chooses at the same moment stays.
+# Only changed columns are written, so that somebody else's concurrent changes stay.
 UPDATE = (
     "UPDATE named_agents SET %s WHERE id = $1 AND owner_id = $2 AND NOT EXISTS "
     "(SELECT 1 FROM named_agents o WHERE o.owner_id = $2 AND o.workspace_id IS NULL AND o.name = $3 "
@@ -79,31 +79,31 @@ _FIRST = NamedAgentId("00000000-0000-0000-0000-000000000000")
 
 
 def agent(agent_id: NamedAgentId, user_id: UserId | None) -> Query[NamedAgent | None]:
-    """If this user may use it. None: whoever's it is."""
+    """If this user may use it. None: whoever owns it."""
     if user_id is None:
         return query(ONE, agent_id, read=at_most_one(agent_of))
     return query(USABLE, agent_id, user_id, read=at_most_one(agent_of))
 
 
 def named(name: str, user_id: UserId) -> Query[NamedAgent | None]:
-    """The one that this user means by a name."""
+    """The agent that this user means by a name."""
     return query(NAMED, name, user_id, read=at_most_one(agent_of))
 
 
 def of_chat(chat_id: ChatId) -> Query[NamedAgent | None]:
-    """The one that a chat was started as, if its owner may still use it."""
+    """The agent that a chat was started as, if its owner may still use it."""
     return query(OF_CHAT, chat_id, read=at_most_one(agent_of))
 
 
 def page(
     user_id: UserId, *, after: NamedAgentId | None = None, limit: int = 50
 ) -> Query[tuple[NamedAgent, ...]]:
-    """One's own and those that are published."""
+    """One's own and all published ones."""
     return query(PAGE, user_id, after or _FIRST, limit, read=each(agent_of))
 
 
 def create(new: NamedAgent) -> Query[NamedAgent]:
-    """Raises WrongState when the owner has one of this name."""
+    """Raises WrongState if the owner already has one of this name."""
     new = clean_deep(new)
 
     def read(results: Sequence[Rows]) -> NamedAgent:
@@ -117,9 +117,9 @@ def create(new: NamedAgent) -> Query[NamedAgent]:
 def change(
     agent_id: NamedAgentId, owner_id: UserId, changes: Mapping[str, Any], now: datetime
 ) -> Query[NamedAgent]:
-    """What is not in `changes` stays. Raises NotFound, also when it is another one's, and WrongState when the
-    owner has another one of this name."""
-    # The name goes first, as the statement looks for it; one that stays is nobody else's.
+    """Omitted fields stay as they are. Raises NotFound, also if it belongs to somebody else, and WrongState
+    if the owner has another one of this name."""
+    # The name is the statement's first argument; an unchanged name cannot collide.
     changed: dict[str, Any] = {**clean_deep(dict(changes)), "updated_at": micros(now)}
     name = changed.pop("name", None)
     if "tools" in changed:
@@ -140,13 +140,14 @@ def change(
 
 
 def delete(agent_id: NamedAgentId, owner_id: UserId) -> Query[None]:
-    """Chats that were started as it keep what they took from it. One that is gone is gone."""
+    """Chats that were started as it keep what they took from it. Deleting one that does not exist is not an
+    error."""
     args = (agent_id, owner_id)
     return Query(((UNDECIDE, args), (DELETE, args)), lambda _: None)
 
 
 def of_workspace(workspace_id: WorkspaceId, owner_id: UserId) -> Query[tuple[NamedAgent, ...]]:
-    """Those that this user trusted there."""
+    """Agents that this user trusted in that workspace."""
     return query(OF_WORKSPACE, workspace_id, owner_id, read=each(agent_of))
 
 
@@ -155,7 +156,7 @@ def trusted(workspace_id: WorkspaceId, owner_id: UserId, name: str) -> Query[Nam
 
 
 def trust(new: NamedAgent) -> Query[NamedAgent]:
-    """An agent of a workspace counts for this user from here on, as it is now."""
+    """The user trusts this agent of a workspace, in its current form."""
     new = clean_deep(new)
     key = (new.workspace_id, new.owner_id, new.name)
     return Query(((TRUST, _written(AGENT, new)), (TRUSTED, key)), lambda results: agent_of(results[1][0]))
@@ -167,7 +168,7 @@ def distrust(workspace_id: WorkspaceId, owner_id: UserId, path: str) -> Query[No
 
 
 def _taken(name: str) -> WrongState:
-    return WrongState(f"You have an agent named {name} already.")
+    return WrongState(f"You already have an agent named {name}.")
 
 
 def agent_of(row: Row) -> NamedAgent:

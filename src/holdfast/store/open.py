@@ -28,9 +28,9 @@ async def open_store(
     ids: Ids | None = None,
     mode: Literal["server", "tool"] = "server",
 ) -> Store:
-    """As the server: brings the schema up to date. As a tool: reads only, and works while a server runs."""
+    """As the server: migrates the schema. As a tool: reads only, and works while a server is running."""
     if is_postgres(url):
-        # Imported only where it is used: a laptop on SQLite does not pay for it.
+        # Imported only where it is used, so that an installation on SQLite does not pay for it.
         from holdfast.store.postgres import open_postgres
 
         return await open_postgres(url, publish=publish, clock=clock, ids=ids, mode=mode)
@@ -40,7 +40,7 @@ async def open_store(
 
     file = sqlite_file(url, data)
     if url == "sqlite" and mode == "server":
-        # The directory of a file that was named by its path is the person's own.
+        # If a file was given by its path, its directory is the person's own.
         await asyncio.to_thread(directory.secure, file.parent)
     return await asyncio.to_thread(open_sqlite, file, publish=publish, clock=clock, ids=ids, mode=mode)
 
@@ -50,8 +50,7 @@ def is_postgres(url: str) -> bool:
 
 
 def sqlite_file(url: str, data: Path) -> Path:
-    """The file of an SQLite URL. What is wrong with one is said without repeating it: it may hold a
-    password."""
+    """The file of an SQLite URL. Errors do not repeat the URL: it may contain a password."""
     if url == "sqlite":
         return _expanded(data) / FILE_NAME
     if url.startswith("sqlite:"):
@@ -70,5 +69,5 @@ def _expanded(path: Path) -> Path:
         return path.expanduser()
     except RuntimeError:
         raise BadDatabaseUrl(
-            f"The home directory in the path {path} is not known. Write the path in full, or set HOME."
+            f"The home directory in the path {path} is unknown. Write the full path, or set HOME."
         ) from None

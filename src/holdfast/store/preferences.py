@@ -1,4 +1,4 @@
-"""What a user chose, and what admins chose for the whole server: a JSON value by key."""
+"""Preferences of users, and of admins for the whole server: a JSON value by key."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from holdfast.store.query import Query, Rows, Statement, query
 SERVER = "server"
 
 ALL = "SELECT key, value FROM preferences WHERE owner = $1 ORDER BY key"
-# With a row for each key for %s, and with the keys.
+# %s is replaced by one row per key, and by the keys.
 PUT = (
     "INSERT INTO preferences (owner, key, updated_at, value) VALUES %s "
     "ON CONFLICT (owner, key) DO UPDATE SET updated_at = excluded.updated_at, value = excluded.value"
@@ -27,8 +27,8 @@ def preferences(user_id: UserId | None) -> Query[dict[str, Json]]:
 
 
 def choose(user_id: UserId | None, chosen: dict[str, Json], *, most: int = 1000) -> Query[dict[str, Json]]:
-    """Sets these keys and answers with all; a value of None takes the choice back. Raises WrongState when
-    there would be more than so many."""
+    """Sets these keys and returns all; a value of None removes the key. Raises WrongState if there would be
+    too many."""
     owner = user_id or SERVER
     clean = clean_deep(chosen)
     kept = {key: encode_text(value) for key, value in clean.items() if value is not None}
@@ -37,7 +37,7 @@ def choose(user_id: UserId | None, chosen: dict[str, Json], *, most: int = 1000)
 
     def read(results: Sequence[Rows]) -> dict[str, Json]:
         if len(results[-1]) > most:
-            raise WrongState(f"At most {most} settings are kept. Take some back: set them to null.")
+            raise WrongState(f"At most {most} settings are kept. Remove some first by setting them to null.")
         return _values(results[-1])
 
     return Query((*writes, (ALL, (owner,))), read)

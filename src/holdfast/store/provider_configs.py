@@ -1,5 +1,5 @@
-"""Providers and models that admins configured. What they mean is not known here: a config is JSON, a key is
-sealed bytes. Every change is announced, so that all replicas take it over."""
+"""Providers and models configured by admins. Their meaning is not known here: a config is JSON, a key is
+sealed bytes. Every change is announced, so that all replicas pick it up."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ PUT_MODEL = (
 )
 DELETE_MODEL = "DELETE FROM model_configs WHERE name = $1 RETURNING name"
 
-# The setting of the server that names the model to take when none is named.
+# The server setting that names the default model.
 DEFAULT_MODEL_KEY = "models.default"
 REVISIONS = (
     "SELECT 0, name, updated_at FROM provider_configs "
@@ -52,7 +52,7 @@ REVISIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What a write of a provider came to, and what was there before."""
+    """The result of writing a provider, and what was there before."""
 
     before: StoredProvider | None
     after: StoredProvider
@@ -67,8 +67,8 @@ def providers() -> Query[tuple[StoredProvider, ...]]:
 
 
 def put_provider(new: StoredProvider, *, keep_key: bool) -> Query[Put]:
-    """Creates it, or replaces the one of this name; with `keep_key` the key that is there stays. Whether it
-    may stay is for the caller to judge by `before`: one that raises undoes it."""
+    """Creates it, or replaces the one of this name; with `keep_key` the existing key stays. The caller judges
+    by `before` whether it may stay; raising undoes the write."""
     sql = PUT_PROVIDER % ("provider_configs.sealed_key" if keep_key else "excluded.sealed_key")
     args = (new.name, to_micros(new.created_at), to_micros(new.updated_at), encode_text(new.config))
     put = Query(
@@ -92,7 +92,7 @@ def models() -> Query[tuple[StoredModel, ...]]:
 
 
 def revisions() -> Query[tuple[Row, ...]]:
-    """What differs when anything was changed: the names, and when each was written last."""
+    """Differs whenever anything was changed: the names, and when each was last written."""
     return query(REVISIONS, read=lambda rows: tuple(tuple(row) for row in rows))
 
 
@@ -107,7 +107,7 @@ def delete_model(name: str) -> Query[None]:
 
 
 def choose_default(name: str | None) -> Query[None]:
-    """The model to take when none is named; None: nobody's choice."""
+    """The default model; None: nobody has chosen one."""
     chosen = preferences.choose(None, {DEFAULT_MODEL_KEY: name})
     return announcing(joined(chosen, read=lambda _: None), Configured())
 

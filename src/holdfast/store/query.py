@@ -1,8 +1,9 @@
-"""Reads as data: a Query says what to fetch and what the rows mean, and does not know which engine runs it.
-What may be written so (everything but execution state) is a Query too, given to `Store.write`.
+"""Reads as data: a Query says what to fetch and how to interpret the rows, and does not know which engine
+runs it. Writes of everything but execution state are Queries too, given to `Store.write`.
 
 The SQL is the same text for both engines: `$1` placeholders, `now_micros()` for the database's clock, flags
-used as they are (`NOT removed`), sums cast to bigint."""
+used directly (`NOT removed`), sums cast to bigint.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any, Generic, TypeVar, overload
 from holdfast.core.events import BusEvent
 
 Value = str | int | float | bytes | bool | None
-# A tuple of SQLite's or a record of PostgreSQL's: only ever indexed, sliced and unpacked.
+# An SQLite tuple or a PostgreSQL record: only ever indexed, sliced and unpacked.
 Row = Sequence[Any]
 Rows = Sequence[Row]
 Statement = tuple[str, tuple[Value, ...]]
@@ -27,22 +28,23 @@ def _no_hints(_: Sequence[Rows]) -> Iterable[BusEvent]:
 
 @dataclass(frozen=True, slots=True)
 class Query(Generic[T]):
-    """Statements that see the same snapshot; `read` gets the rows of each, in order. Of one that writes
-    those are what its RETURNING says."""
+    """Statements that see the same snapshot; `read` gets the rows of each, in order. The rows of a writing
+    statement are those of its RETURNING."""
 
     statements: tuple[Statement, ...]
     read: Callable[[Sequence[Rows]], T]
-    # The same as one statement of PostgreSQL's that needs no transaction around it, for what is written
-    # often: every statement is a journey. `read` gets the rows of this one alone.
+    # The same as one PostgreSQL statement that needs no transaction around it, for frequent writes: every
+    # statement is a round trip. `read` gets only the rows of this one.
     at_once: Statement | None = None
-    # Whether it asks which workers live. SQLite's rows say so only once the dead are buried.
+    # Whether it asks which workers are alive. On SQLite the rows are only correct once dead workers were
+    # removed.
     judges_leases: bool = False
-    # Of one that writes: what others must hear of, from the same rows. The store publishes it after the
-    # commit, so no caller can forget it.
+    # Only for writes: what others must be told, from the same rows. The store publishes it after the commit,
+    # so no caller can forget it.
     hints: Callable[[Sequence[Rows]], Iterable[BusEvent]] = _no_hints
 
     def answered(self, results: Sequence[Rows]) -> tuple[T, tuple[BusEvent, ...]]:
-        """What was asked for, and what to publish."""
+        """The result, and what to publish."""
         return self.read(results), tuple(self.hints(results))
 
 
@@ -51,7 +53,7 @@ def query(sql: str, *args: Value, read: Callable[[Rows], T]) -> Query[T]:
 
 
 def announcing(write: Query[T], *events: BusEvent) -> Query[T]:
-    """A write that others must hear of whenever it is made."""
+    """A write with hints that are the same whatever it returns."""
 
     def hints(results: Sequence[Rows]) -> Iterable[BusEvent]:
         return (*write.hints(results), *events)
@@ -66,7 +68,7 @@ def joined(a: Query[A], b: Query[B], /, *, read: Callable[[A, B], T]) -> Query[T
 @overload
 def joined(*queries: Query[Any], read: Callable[..., T]) -> Query[T]: ...
 def joined(*queries: Query[Any], read: Callable[..., T]) -> Query[T]:
-    """One query of several: `read` is called with the answer of each."""
+    """One query made of several: `read` is called with the result of each."""
 
     def shares(results: Sequence[Rows]) -> Iterable[tuple[Query[Any], Sequence[Rows]]]:
         at = 0
@@ -89,7 +91,7 @@ def joined(*queries: Query[Any], read: Callable[..., T]) -> Query[T]:
 
 
 def constant(value: T) -> Query[T]:
-    """The answer to what need not be asked."""
+    """A query with a fixed result that asks nothing."""
     return Query((), lambda _: value)
 
 

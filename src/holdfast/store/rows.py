@@ -1,5 +1,5 @@
-"""Which column holds what: messages, queue items, notices, calls, steps, turns and deliveries to rows and
-back, once for both engines. A row has the columns of its list, in that order. Chats are in `chat_rows`."""
+"""How messages, queue items, notices, calls, steps, turns and deliveries map to rows and back, once for both
+engines. A row has the columns of its list, in that order. Chats are in `chat_rows`."""
 
 import msgspec
 
@@ -75,8 +75,8 @@ def message_of(row: Row) -> Message:
     )
 
 
-# An entry of a history as a line of JSON, in the order of its fields: the long one last, or it would be
-# copied with each that follows.
+# A history entry as a line of JSON, in the order of its fields: the long one comes last, or it would be
+# copied with each field after it.
 ENTRY = """
 '[' || turn || ',"' || role
 || CASE WHEN compaction AND visibility = 'model' THEN '",true' ELSE '",false' END
@@ -86,7 +86,7 @@ ENTRY = """
 
 
 def entries_of(lines: str | None) -> tuple[HistoryEntry, ...]:
-    """Lines of entries with commas between them."""
+    """Lines of entries, joined with commas."""
     return () if lines is None else _entries(f"[{lines}]")
 
 
@@ -130,7 +130,7 @@ def queued_of(row: Row) -> Queued:
     )
 
 
-# Beside these a row has `taken_version`, which only taking a notice sets.
+# A row also has `taken_version`, which is only set when the notice is taken.
 NOTICE = columns("chat_id id source key wake created_at text data")
 
 
@@ -201,7 +201,7 @@ def call_row(chat_id: ChatId, call: Call) -> Written:
 
 
 def has_trait(calls: str, trait: Trait) -> str:
-    """A condition on the table that `calls` names. No trait's name is part of another's."""
+    """A condition on the table alias in `calls`. No trait's name contains another's."""
     return f"replace({calls}.traits, '{trait}', '') <> {calls}.traits"
 
 
@@ -340,7 +340,7 @@ def turn_of(row: Row) -> Turn:
     )
 
 
-# Beside these a row has `taken`.
+# A row also has `taken`.
 DELIVERY = columns("child_id turn parent_id run_id outcome answer_id created_at failure")
 
 

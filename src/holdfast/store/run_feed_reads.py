@@ -1,6 +1,6 @@
-"""What the watchers of a run read: the run as it is, and a page of what one that was there before has missed.
-Answers of agents, which may be large, are not read. Versions rise with commits and every row has the version
-that last wrote it, so a place (a version, and how far in it) says exactly what somebody holds."""
+"""Reads for watchers of a run: its current state, and pages of what a returning watcher has missed. The
+answers of agents, which may be large, are not read. Versions increase with commits and every row has the
+version that last wrote it, so a position (a version, and how far into it) says exactly what a watcher has."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +17,13 @@ from holdfast.store.query import Query, Row, at_most_one, constant, each, joined
 from holdfast.store.runs import RUN, run_of
 from holdfast.store.runs import run as run_query
 
-# In which order a version is told: what ended, what was said then, what began. A call that was lent began.
+# The order within a version: what ended, the lines logged then, what started. A reused call counts as
+# started.
 ENDED, SAID, BEGAN, EVERYTHING = range(4)
 
 _ANSWERS = frozenset(("value", "terms", "script"))
 _STAGE = f"CASE WHEN outcome IS NULL OR reused THEN {BEGAN} ELSE {ENDED} END"
-# Whether somebody of the call waits for a person: its agent, or a sub-agent.
+# Whether the call's agent, or one of its sub-agents, waits for a person.
 _ASKS = (
     "outcome IS NULL AND (EXISTS (SELECT 1 FROM chats c WHERE c.id = run_calls.chat_id "
     "AND c.status = 'requires_action') OR EXISTS (SELECT 1 FROM chats c WHERE c.root_id = run_calls.chat_id "
@@ -33,7 +34,7 @@ _CALLS = (
     "FROM run_calls WHERE run_id = $1 AND kind <> 'pause'"
 )
 CALLS = f"{_CALLS} ORDER BY scope, number"
-# The first condition is the index's.
+# The first condition matches the index.
 CALLS_AFTER = (
     f"{_CALLS} AND revision >= $2 AND (revision, {_STAGE}, scope, number) > ($2, $3, $4, $5) "
     f"ORDER BY revision, {_STAGE}, scope, number LIMIT $6"
@@ -49,7 +50,7 @@ VERSIONS = "SELECT id, version FROM runs WHERE id IN (%s)"
 
 
 class RunPlace(NamedTuple):
-    """Everything of earlier versions, and of this one's earlier stages; of this stage, up to (`scope`,
+    """Everything of earlier versions and of this version's earlier stages; of this stage, up to (`scope`,
     `number`)."""
 
     version: int
@@ -60,8 +61,8 @@ class RunPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """Calls and lines after a place in their order, each with the place of who has seen it. `more`: there may
-    be others. The run has its arguments and its result only if they were asked for."""
+    """Calls and lines after a position, in order, each with the position of a watcher that has seen it.
+    `more`: there may be others. The run's arguments and result are included only if requested."""
 
     run: Run
     missed: tuple[tuple[RunPlace, RunCall | RunLine], ...]
@@ -78,7 +79,8 @@ def page(run_id: RunId, place: RunPlace, limit: int, *, whole: bool = False) -> 
     ) -> RunPage | None:
         if run is None:
             return None
-        # What comes after the end of a list that was cut may have something before it.
+        # Where one list was cut, later entries of the others must wait, because missing ones may come before
+        # them.
         ends = [rows[-1][0] for rows in (said, made) if len(rows) == limit]
         missed = sorted((*said, *made), key=lambda one: one[0])
         if ends:
@@ -90,7 +92,7 @@ def page(run_id: RunId, place: RunPlace, limit: int, *, whole: bool = False) -> 
 
 
 def shown(run_id: RunId, owner_id: UserId) -> Query[RunDetails | None]:
-    """All of a run but the answers of its agents and its pauses; None: no such run, or somebody else's."""
+    """All of a run except its agents' answers and its pauses; None: no such run, or somebody else's."""
 
     def read(
         run: Run | None, calls: tuple[tuple[RunPlace, RunCall], ...], lines: tuple[RunLine, ...]

@@ -1,5 +1,5 @@
-"""Runs: started, found, taken by a worker, ended. Whoever ends one writes its end and the ends of its open
-calls together; a run that is over never changes again."""
+"""Runs: started, found, acquired by a worker, ended. The end of a run is written together with the ends of
+its open calls; a run that is over never changes again."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +35,7 @@ LENDER = (
     "AND status IN ('succeeded', 'failed', 'cancelled') AND coalesce(CAST(workspace_id AS text), '') = $4 "
     "ORDER BY id DESC LIMIT 1"
 )
-# Those without a live lease, oldest first; they run from here on.
+# Those without a live lease, oldest first; they become running.
 ACQUIRE = (
     "UPDATE runs SET lease_worker_id = $1, lease_number = lease_number + 1, version = version + 1, "
     "status = 'running', started_at = coalesce(started_at, now_micros()) WHERE id IN "
@@ -44,7 +44,7 @@ ACQUIRE = (
     "ORDER BY r.id LIMIT $2) "
     "AND EXISTS (SELECT 1 FROM workers me WHERE me.id = $1 AND me.expires_at > now_micros())"
 )
-# The second condition is the index's.
+# The second condition matches the index.
 _HELD = "lease_worker_id = $1 AND status = 'running' AND status IN ('pending', 'running')"
 HELD = f"{_SELECT} WHERE {_HELD} ORDER BY id"
 STANDING = f"SELECT id, version FROM runs WHERE {_HELD}"
@@ -58,8 +58,8 @@ CANCEL_CALLS = (
     "revision = (SELECT version FROM runs WHERE id = $1) WHERE run_id = $1 AND outcome IS NULL "
     "AND EXISTS (SELECT 1 FROM runs r WHERE r.id = $1 AND r.status = 'cancelled')"
 )
-# Runs that nobody wants any more: the call that waits for them is over, or its chat is being interrupted or
-# is gone; or their owner may do nothing.
+# Runs that nobody needs any more: the call that waits for them is over, its chat is being interrupted or
+# deleted, or their owner is suspended.
 UNWANTED = (
     "SELECT r.id FROM runs r LEFT JOIN chats c ON c.id = r.chat_id "
     "LEFT JOIN calls a ON a.chat_id = r.chat_id AND a.call_id = r.call_id "
@@ -94,7 +94,7 @@ _json = msgspec.json.Decoder().decode
 
 
 def run(run_id: RunId, owner_id: UserId | None = None) -> Query[Run | None]:
-    """None: no such run, or somebody else's (if an owner is named)."""
+    """None: no such run, or (if an owner is given) somebody else's."""
     if owner_id is None:
         return query(ONE, run_id, read=at_most_one(run_of))
     return query(OWNED, run_id, owner_id, read=at_most_one(run_of))
@@ -112,7 +112,7 @@ def page(
     before: RunId | None = None,
     limit: int = 50,
 ) -> Query[tuple[Run, ...]]:
-    """The newest first, without arguments, script and result."""
+    """Newest first, without arguments, script and result."""
     conditions, args = ["owner_id = $1"], list[Value]([owner_id])
     for column, comparison, value in (("name", "=", name), ("status", "=", status), ("id", "<", before)):
         if value is not None:
@@ -124,7 +124,7 @@ def page(
 
 
 def create(new: Run) -> Query[Run]:
-    """The run of this id, or the one that the same call has started before."""
+    """The run with this id, or the one that the same call started before."""
     new = clean_deep(new)
 
     def read(results: Sequence[Rows]) -> Run:
@@ -142,24 +142,25 @@ def create(new: Run) -> Query[Run]:
 def lender(
     owner_id: UserId, name: str, args_hash: str, workspace_id: WorkspaceId | None
 ) -> Query[tuple[RunId, RunStatus] | None]:
-    """The newest run of the same workflow with the same arguments, in the same place, that is over; and how
-    it ended."""
+    """The newest finished run of the same workflow with the same arguments, in the same place; and how it
+    ended."""
     place = workspace_id or ""
     return query(LENDER, owner_id, name, args_hash, place, read=at_most_one(lambda row: (row[0], row[1])))
 
 
 def leave(run_id: RunId, state: str | None) -> Query[None]:
-    """To be written: what the workspace is like at the end of the run."""
+    """A write: the state of the workspace at the end of the run."""
     return query(LEAVE, run_id, state, read=lambda _: None)
 
 
 def wanted() -> Query[bool]:
-    """Whether there is any run that nobody works on."""
+    """Whether there is a run that nobody works on."""
     return Query(((WANTED, ()),), lambda results: any_row(results[0]), judges_leases=True)
 
 
 def acquire(worker_id: WorkerId, limit: int) -> Query[tuple[Run, ...]]:
-    """To be written. All runs that are this worker's then, so that a repeated write loses none."""
+    """A write. Returns all runs that belong to this worker afterwards, so that a repeated write loses
+    none."""
 
     def read(results: Sequence[Rows]) -> tuple[Run, ...]:
         return each(run_of)(results[1])
@@ -173,7 +174,7 @@ def acquire(worker_id: WorkerId, limit: int) -> Query[tuple[Run, ...]]:
 
 
 def release(worker_id: WorkerId) -> Query[None]:
-    """To be written. Whatever the worker still has is free at once, and others hear of it."""
+    """A write. Everything the worker still owns is free at once, and others are told."""
     return Query(((RELEASE, (worker_id,)),), lambda _: None, hints=lambda results: each(_free)(results[0]))
 
 
@@ -183,7 +184,7 @@ def standing(worker_id: WorkerId) -> Query[dict[RunId, int]]:
 
 
 def cancel(run_id: RunId, owner_id: UserId | None = None) -> Query[Run]:
-    """To be written. One that is over stays as it ended. Raises NotFound."""
+    """A write. A finished run stays as it is. Raises NotFound."""
 
     def read(results: Sequence[Rows]) -> Run:
         found = [run_of(row) for row in results[2]]
@@ -205,7 +206,7 @@ def left_over(limit: int) -> Query[tuple[ChatId, ...]]:
 
 
 def busy_agents(run_id: RunId) -> Query[tuple[ChatId, ...]]:
-    """Agents of the run that work, and their sub-agents."""
+    """Working agents of the run, and their sub-agents."""
     return query(BUSY_AGENTS, run_id, read=each(lambda row: row[0]))
 
 
@@ -260,7 +261,7 @@ def _free(row: Row) -> RunHint:
 
 
 def run_of(row: Row) -> Run:
-    """Names rather than places: the row is long."""
+    """By name rather than by position, because the row is long."""
     fields: dict[str, Any] = dict(zip(RUN, row, strict=True))
     chat_id, call_id, args, error = (fields.pop(name) for name in ("chat_id", "call_id", "args", "error"))
     fields["budget"] = Budget(

@@ -1,5 +1,5 @@
-"""What is searched: text as folded words, the same on both engines because neither engine's own idea of a
-word is used. Input of people is only ever words too, so there is nothing in it to escape."""
+"""What is searched: text as folded words, identical on both engines because neither engine's own notion of a
+word is used. People's queries become words too, so there is nothing to escape."""
 
 import re
 import unicodedata
@@ -11,13 +11,13 @@ from holdfast.core.messages import Message
 from holdfast.core.parts import Notice, Part, Reasoning, Source, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
 
-# Of each message this much is searched.
+# Only this much of each message is searched.
 TEXT_LIMIT = 200_000
-# A longer word is known by its beginning.
+# Longer words are indexed by their beginning.
 WORD_LIMIT = 64
 SEARCHED_WORDS = 16
 
-# Scripts that are written without spaces: every sign is a word.
+# Scripts written without spaces: every character is a word.
 _SIGNS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"[{_SIGNS}]|[^\W_{_SIGNS}]+")
 
@@ -33,15 +33,15 @@ class Sought:
 def folded(text: str) -> Iterator[str]:
     """Words without case and accents, in order."""
     if not text.isascii():
-        # Accents come apart from their letters and are dropped; \W would split the word at them.
+        # Accents are separated from their letters and dropped; \W would split the word at them.
         text = unicodedata.normalize("NFKC", text.translate(_Bare()))
     for match in _WORD.finditer(text.casefold()):
         yield match.group()[:WORD_LIMIT]
 
 
 class _Bare(dict[int, str]):
-    """Each sign without what is put on it. Sign by sign, because normalising a whole text sorts its marks, in
-    time that grows with the square of their number: minutes for a message of nothing else."""
+    """Each character without its combining marks. One at a time, because normalising a whole text sorts its
+    marks in quadratic time: minutes for a message of nothing else."""
 
     def __missing__(self, sign: int) -> str:
         apart = unicodedata.normalize("NFKD", chr(sign))
@@ -50,7 +50,7 @@ class _Bare(dict[int, str]):
 
 
 def words_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Each word once, as far as the limit goes."""
+    """Each word once, up to the limit."""
     found: dict[str, None] = {}
     left = TEXT_LIMIT
     for text in texts:
@@ -62,8 +62,8 @@ def words_of(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def sought(text: str) -> Sought | None:
-    """What a person looks for; None: nothing that could be found. A last word that was not ended by a space
-    may be the beginning of one."""
+    """A person's query; None: nothing to search for. A last word that is not followed by a space may be a
+    prefix."""
     words = list(dict.fromkeys(folded(text[:1000])))[:SEARCHED_WORDS]
     if not words:
         return None
@@ -107,7 +107,8 @@ def _strings(value: Json) -> Iterator[str]:
 
 
 def matching_line(message: Message, wanted: Sought, limit: int = 160) -> str:
-    """The line of a message that has most of the words, cut around the first of them; empty: none has any."""
+    """The line of a message with most of the words, cut around the first of them; empty if no line has
+    any."""
     best, best_count = "", 0
     left = TEXT_LIMIT
     for text in (text for part in message.parts for text in _texts(part)):

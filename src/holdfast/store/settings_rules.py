@@ -1,5 +1,4 @@
-"""What people choose for a chat, and how a new choice meets what is there. A generated title never replaces a
-person's."""
+"""A chat's settings, and how a change is applied to them. A generated title never replaces a person's."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +29,7 @@ def settings(chat_id: ChatId) -> Query[Settings | None]:
 
 
 def chosen(before: Settings, choices: Mapping[str, Any]) -> Settings:
-    """The settings after these choices (the fields of `interface.Choices`)."""
+    """The settings after these changes (the fields of `interface.Choices`)."""
     if unknown := choices.keys() - _NAMES:
         raise InvalidInput(f"A chat has no setting named {', '.join(sorted(unknown))}.")
     changed = dict(choices)

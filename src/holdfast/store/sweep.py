@@ -1,5 +1,5 @@
-"""What is due by the clock: holds that lapsed, calls that nobody answered in time, keys and workers to
-forget. One query finds the chats of each kind, then ordinary transitions do the work, so that every replica
+"""Sweeping what is due by the clock: lapsed holds, calls that nobody answered in time, keys and workers to
+delete. One query finds the chats of each kind, then ordinary transitions do the work, so that every replica
 may sweep at once."""
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """How many chats were looked after; `more` when a batch was full and sweeping again is worth it."""
+    """How many chats were handled; `more` if a batch was full and sweeping again is worthwhile."""
 
     lapsed: int
     expired: int
@@ -22,7 +22,8 @@ class Swept:
 
 async def sweep(store: Store) -> Swept:
     lapsed, due = await store.read(queue.lapsed(BATCH), calls.due(BATCH))
-    # A refusal means that somebody was quicker: the item was released, the call answered, the chat deleted.
+    # A refusal means that something else came first: the item was released, the call answered, the chat
+    # deleted.
     for chat_id in lapsed:
         await store.transition(chat_id, LapseHolds())
     for chat_id in due:

@@ -1,5 +1,5 @@
-"""Tokens: what somebody may do who knows a secret, found by the secret's hash. Whether one is valid is judged
-by the database's clock, so that all replicas agree."""
+"""Tokens: permissions for whoever knows a secret, found by the secret's hash. Validity is judged by the
+database's clock, so that all replicas agree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from holdfast.store.users import USER, user_of
 
 SECOND = 1_000_000
 SESSION_MICROS = 30 * 24 * 3600 * SECOND
-# How often it is noted that a token is in use; a session is prolonged then.
+# How often a token's use is recorded; a session is extended then.
 TOUCH_MICROS = 60 * SECOND
-# Spent and expired ones of passing kinds are kept for so long, to be found in a list.
+# How long used and expired one-time tokens and sessions are kept, so that they can be listed.
 KEPT_MICROS = 24 * 3600 * SECOND
 
 TOKEN = columns("id user_id name kind scopes created_at expires_at revoked_at last_used_at address")
@@ -38,7 +38,7 @@ _CREDENTIAL = (
     "FROM tokens t JOIN users u ON u.id = t.user_id"
 )
 CREDENTIAL = f"{_CREDENTIAL} WHERE t.hash = $1 AND {_VALID}"
-# With the ids in question for %s.
+# %s is replaced by the ids.
 CREDENTIALS = f"{_CREDENTIAL} WHERE t.id IN (%s) AND {_VALID}"
 
 ONE = f"SELECT {listed(TOKEN)} FROM tokens WHERE id = $1"
@@ -54,7 +54,7 @@ TOUCH = (
 )
 END = "UPDATE tokens SET revoked_at = coalesce(revoked_at, now_micros()) WHERE id = $1"
 REVOKE = f"{END} AND (user_id = $2 OR CAST($3 AS text) = 'anybody') RETURNING {listed(TOKEN)}"
-# Whoever comes first has it. Who repeats the same exchange finds the token spent and the session there.
+# The first caller gets it. A repetition of the same exchange finds the token spent and the session there.
 EXCHANGE = (
     f"INSERT INTO tokens ({listed(_STORED)}, made_from) "
     "SELECT $2, t.user_id, $3, 'session', t.scopes, now_micros(), "
@@ -73,14 +73,14 @@ SPEND = (
 DISCARD = f"DELETE FROM tokens WHERE kind <> 'api' AND expires_at <= now_micros() - {KEPT_MICROS}"
 
 _NOTHING = TokenId("00000000-0000-0000-0000-000000000000")
-# Ids asked for in one statement.
+# Ids per statement.
 _MANY = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A valid token and whose it is. `untouched`: its use has not been noted for a while. `local`: it is the
-    token of local programs, or a session that was given for it."""
+    """A valid token and its user. `untouched`: its use has not been recorded for a while. `local`: it is the
+    token for local programs, or a session made from it."""
 
     token: Token
     user: User
@@ -93,7 +93,7 @@ def credential(hashed: bytes) -> Query[Credential | None]:
 
 
 def valid(token_ids: Sequence[TokenId]) -> Query[tuple[Credential, ...]]:
-    """Those of them that are valid now."""
+    """Those that are valid now."""
     chunks = [token_ids[at : at + _MANY] for at in range(0, len(token_ids), _MANY)]
     return Query(
         tuple(_in(chunk) for chunk in chunks),
@@ -102,7 +102,7 @@ def valid(token_ids: Sequence[TokenId]) -> Query[tuple[Credential, ...]]:
 
 
 def _in(token_ids: Sequence[TokenId]) -> tuple[str, tuple[Value, ...]]:
-    """Filled up to a power of two with its last, so that there are few different statements to prepare."""
+    """Padded to a power of two with the last id, so that there are few different statements to prepare."""
     width = 1 << (len(token_ids) - 1).bit_length()
     filled = (*token_ids, *[token_ids[-1]] * (width - len(token_ids)))
     return CREDENTIALS % placeholders(width), filled
@@ -113,7 +113,7 @@ def token(token_id: TokenId) -> Query[Token | None]:
 
 
 def of_user(user_id: UserId, *, after: TokenId | None = None, limit: int = 50) -> Query[tuple[Token, ...]]:
-    """API tokens and sessions, revoked ones too, in the order they were made."""
+    """API tokens and sessions, including revoked ones, in order of creation."""
     return query(OF_USER, user_id, after or _NOTHING, limit, read=each(token_of))
 
 
@@ -128,7 +128,7 @@ def create(
     expires_at_micros: int | None = None,
     lasts_micros: int | None = None,
 ) -> Query[Token]:
-    """Expires at a moment, or so long after now by the database's clock, or never."""
+    """Expires at a given time, or after a duration by the database's clock, or never."""
     expires = "$6" if lasts_micros is None else "now_micros() + $6"
     sql = INSERT % f"$1, $2, $3, $4, $5, now_micros(), {expires}, NULL, NULL, NULL, $7"
     until = expires_at_micros if lasts_micros is None else lasts_micros
@@ -137,12 +137,12 @@ def create(
 
 
 def touch(token_id: TokenId) -> Query[None]:
-    """Notes that it is in use; a session lasts for another 30 days."""
+    """Records that it is in use; a session is extended by another 30 days."""
     return query(TOUCH, token_id, read=lambda _: None)
 
 
 def end(token_id: TokenId) -> Query[None]:
-    """Revokes it, if it is there."""
+    """Revokes it, if it exists."""
     return query(END, token_id, read=lambda _: None)
 
 
@@ -158,7 +158,7 @@ def revoke(token_id: TokenId, by: UserId, *, anybodys: bool = False) -> Query[To
 
 
 def is_exchangeable(hashed: bytes) -> Query[bool]:
-    """Whether `exchange` would take it now."""
+    """Whether `exchange` would accept it now."""
     return query(EXCHANGEABLE, hashed, read=any_row)
 
 
@@ -166,7 +166,7 @@ def exchange(
     hashed: bytes, session_id: TokenId, session_hash: bytes, name: str, address: str | None = None
 ) -> Query[Credential | None]:
     """A session for a one-time token, which is spent by it, or for an API token, with the same scopes. None:
-    it is neither, or somebody was quicker."""
+    it is neither, or somebody else was first."""
     return Query(
         (
             (EXCHANGE, (hashed, session_id, name, session_hash, address)),

@@ -1,5 +1,5 @@
-"""How long turns took that this process saw from their beginning to their end, by a clock that does not jump.
-The ends of others keep the moment at which they were decided."""
+"""The duration of turns that this process saw from start to end, by a clock that does not jump. Other turns
+end at the time of the decision."""
 
 import threading
 from datetime import datetime, timedelta
@@ -10,21 +10,21 @@ from holdfast.chats.change import Change, TurnEnd
 from holdfast.core.clock import Clock
 from holdfast.core.ids import ChatId
 
-# So many turns are remembered; an older one is not measured.
+# How many turns are remembered; older ones are not measured.
 MOST = 10_000
 
 
 class TurnTimes:
-    """Any thread may use it. What was only tried, and is decided again, is remembered anew."""
+    """Thread-safe. If a decision is made again, its turn is remembered again."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        # When it began, on the wall and by the steady clock.
+        # When it started, by the wall clock and by the steady clock.
         self._began: dict[tuple[ChatId, int], tuple[datetime, float]] = {}
 
     def measured(self, change: Change) -> Change:
-        """The change with the real ends of turns. Those that begin with it are remembered."""
+        """The change with the measured ends of turns. Turns that start with it are remembered."""
         if not change.turns and not change.turns_ended:
             return change
         now, chat_id = self._clock.elapsed(), change.chat_id
@@ -40,6 +40,6 @@ class TurnTimes:
         began = self._began.get((chat_id, end.number))
         if began is None:
             return end
-        # Nothing takes no time at all: an end that is its beginning says that nobody knows.
+        # Nothing takes no time: an end equal to the start would mean that the duration is unknown.
         took = timedelta(seconds=max(now - began[1], 0.000_001))
         return replace(end, finished_at=began[0] + took)

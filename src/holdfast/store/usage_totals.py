@@ -11,7 +11,7 @@ By = Literal["day", "model", "chat", "category"]
 
 DAY_MICROS = 86_400_000_000
 
-# What a line is about, for each way to sum up.
+# What each line is about, per way of grouping.
 _KEYS: dict[By, str] = {
     "day": f"CAST(s.finished_at / {DAY_MICROS} AS text)",
     "model": "coalesce(s.model, '')",
@@ -45,7 +45,7 @@ class SpendingRow:
 
 
 def spent(owner_id: UserId, by: By, *, since_micros: int, limit: int) -> Query[tuple[SpendingRow, ...]]:
-    """Sub-agents count with the chat they belong to."""
+    """Sub-agents are counted with the chat they belong to."""
     return query(SPENT % _KEYS[by], owner_id, since_micros, limit, read=each(_line_of))
 
 

@@ -1,5 +1,5 @@
-"""Rules of users on tools, for all of their chats in one workspace. One rule for each tool and subject: the
-newest decision counts."""
+"""Users' rules on tools, for all their chats in one workspace. One rule per tool and subject: the newest
+decision counts."""
 
 from holdfast.core.calls import UserRule
 from holdfast.core.clock import from_micros
@@ -16,7 +16,7 @@ INSERT = (
     f"INSERT INTO approval_rules ({listed(RULE)}) VALUES ({placeholders(len(RULE))}) "
     f"ON CONFLICT {_SAME} DO UPDATE SET allowed = excluded.allowed, created_at = excluded.created_at"
 )
-# So many are looked at for every turn.
+# At most this many are read for every turn.
 MOST = 500
 FOR_CHAT = (
     f"SELECT {_RULES} FROM chats c JOIN settings s ON s.chat_id = c.id "
@@ -39,7 +39,7 @@ def add(new: UserRule) -> Query[None]:
 
 
 def for_chat(chat_id: ChatId) -> Query[tuple[UserRule, ...]]:
-    """Of the chat's owner, in the chat's workspace."""
+    """The rules of the chat's owner in the chat's workspace."""
     return query(FOR_CHAT, chat_id, read=each(_rule_of))
 
 

@@ -1,4 +1,4 @@
-"""Users. There is always an active admin: the write that would take the last one is undone."""
+"""Users. There is always an active admin: a write that would remove the last one is undone."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -45,7 +45,7 @@ def named(name: str) -> Query[User | None]:
 
 
 def page(*, after: UserId | None = None, limit: int = 50) -> Query[tuple[User, ...]]:
-    """In the order they were made."""
+    """In order of creation."""
     return query(PAGE, after or _NOBODY, limit, read=each(user_of))
 
 
@@ -55,18 +55,18 @@ def first_admin() -> Query[User | None]:
 
 
 def create(new: User) -> Query[User]:
-    """Raises WrongState when the name is taken."""
+    """Raises WrongState if the name is taken."""
 
     def read(results: Sequence[Rows]) -> User:
         if not results[1]:
-            raise WrongState(f"There is a user named {new.name} already.")
+            raise WrongState(f"There is already a user named {new.name}.")
         return user_of(results[1][0])
 
     return Query(((INSERT, _written(new)), (ONE, (new.id,))), read)
 
 
 def create_first(new: User) -> Query[User | None]:
-    """Only if there is no user at all. The one that was made: now, or by the same write before."""
+    """Only if there is no user at all. Returns the one created now, or earlier by the same write."""
     return Query(
         ((INSERT_FIRST, _written(new)), (ONE, (new.id,))), lambda results: at_most_one(user_of)(results[1])
     )
@@ -75,14 +75,14 @@ def create_first(new: User) -> Query[User | None]:
 def change(
     user_id: UserId, *, name: str | None = None, role: Role | None = None, suspended: bool | None = None
 ) -> Query[User]:
-    """What is None stays. Raises NotFound, and WrongState when the name is taken or no active admin would be
-    left."""
+    """None leaves a field as it is. Raises NotFound, and WrongState if the name is taken or no active admin
+    would be left."""
     suspend: Literal["yes", "no"] | None = None if suspended is None else ("yes" if suspended else "no")
 
     def read(results: Sequence[Rows]) -> User:
         changed, taken, [(admins,)] = results
         if taken:
-            raise WrongState(f"There is a user named {name} already.")
+            raise WrongState(f"There is already a user named {name}.")
         if not changed:
             raise NotFound("There is no such user.")
         if not admins:

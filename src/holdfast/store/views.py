@@ -17,7 +17,7 @@ CALLS = (
     "WHERE chat_id = $1 AND state <> 'answered' ORDER BY message_id, position"
 )
 
-# The same for all chats that a condition on `chats` as c picks out.
+# The same for all chats selected by a condition on `chats` as c.
 _CHATS = f"SELECT {EXECUTION} FROM {EXECUTION_FROM} WHERE %s ORDER BY c.id"
 _QUEUES = (
     f"SELECT {listed(QUEUED)} FROM queue WHERE chat_id IN (SELECT c.id FROM chats c WHERE %s) ORDER BY place"

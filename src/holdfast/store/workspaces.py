@@ -1,5 +1,5 @@
-"""Workspaces, found by who owns them; and worktrees whose chat is gone, which are kept a while before they
-are removed."""
+"""Workspaces, found by their owner; and worktrees whose chat was deleted, which are kept for a while before
+they are removed."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ INSERT = (
     "ON CONFLICT DO NOTHING"
 )
 DELETE = "DELETE FROM workspaces WHERE id = $1 AND owner_id = $2"
-# First it is noticed that the chat is gone, and from then on an hour is counted by the database's clock.
+# First the missing chat is recorded; from then on an hour is counted by the database's clock.
 NOTICE = (
     "UPDATE workspaces SET orphaned_at = now_micros() WHERE chat_id IS NOT NULL AND orphaned_at IS NULL "
     "AND NOT EXISTS (SELECT 1 FROM chats c WHERE c.id = workspaces.chat_id)"
@@ -43,7 +43,7 @@ def workspace(workspace_id: WorkspaceId, owner_id: UserId) -> Query[Workspace | 
 
 
 def at_path(path: str, owner_id: UserId) -> Query[Workspace | None]:
-    """The owner's oldest workspace with this path; worktrees are not looked at."""
+    """The owner's oldest workspace with this path, ignoring worktrees."""
     return query(AT_PATH, owner_id, path, read=at_most_one(workspace_of))
 
 
@@ -63,24 +63,24 @@ def is_known(workspace_id: WorkspaceId) -> Query[bool]:
 
 
 def create(new: Workspace) -> Query[Workspace]:
-    """Raises WrongState when the owner has one of this name."""
+    """Raises WrongState if the owner already has one of this name."""
     new = clean_deep(new)
 
     def read(results: Sequence[Rows]) -> Workspace:
         if not results[1]:
-            raise WrongState(f"You have a workspace named {new.name} already.")
+            raise WrongState(f"You already have a workspace named {new.name}.")
         return workspace_of(results[1][0])
 
     return Query(((INSERT, _written(new)), (ONE, (new.id,))), read)
 
 
 def delete(workspace_id: WorkspaceId, owner_id: UserId) -> Query[None]:
-    """Forgets it; its files stay. One that is gone is gone."""
+    """Deletes the record; the files stay. Deleting one that does not exist is not an error."""
     return query(DELETE, workspace_id, owner_id, read=lambda _: None)
 
 
 def orphans(after_micros: int = ORPHAN_MICROS) -> Query[tuple[Workspace, ...]]:
-    """Worktrees whose chat has been gone for so long. To be written: it notes which chats are gone."""
+    """Worktrees whose chat has been gone for this long. A write, because it records which chats are gone."""
     return Query(((NOTICE, ()), (ORPHANED, (after_micros,))), lambda results: each(workspace_of)(results[1]))
 
 

@@ -1,1 +1,1 @@
-"""What is recorded of the work: spans made from the rows that are there anyway, and counters."""
+"""What is recorded about the work: spans made from rows that exist anyway, and counters."""

@@ -1,8 +1,9 @@
-"""Which duties are being executed right now, in a small file that outlives the process. Whoever starts next
-knows what a process died of, however it died: by a fault, by the kernel, or by its own hand.
+"""Which duties are being executed right now, in a small file that outlives the process. The next process can
+see what the last one was doing when it died, whether by a fault, by the kernel, or by exiting.
 
 A mark is set while code of a duty has the processor, not while the duty waits. So a server that somebody
-kills has no mark on most of what it holds."""
+kills has no mark on most of what it holds.
+"""
 
 import faulthandler
 import fcntl
@@ -26,7 +27,7 @@ DIRECTORY = "executing"
 LAST_CRASH = "last-crash.txt"
 
 _SLOT_BYTES = 64
-# The first is the event loop's, the others are those of threads. A thread that finds none is not marked.
+# The first slot is the event loop's, the others are for threads. A thread that finds none is not marked.
 _SLOTS = 64
 _EMPTY = bytes(_SLOT_BYTES)
 
@@ -39,8 +40,8 @@ class Duty:
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """A process that ended without closing its marks. `trace`: of the fault that ended it; None: it was
-    killed, or ended itself."""
+    """A process that ended without closing its marks. `trace` is that of the fault that ended it; None: it
+    was killed, or exited."""
 
     duties: tuple[Duty, ...]
     trace: str | None
@@ -61,13 +62,13 @@ class CrashMarks:
         self._faults: IO[bytes] | None = None
 
     def watch_faults(self) -> None:
-        """From here on a fault leaves its trace. For the whole process, so only a server that owns it
-        may."""
+        """From now on a fault leaves its trace. This applies to the whole process, so only a server that owns
+        its process may do it."""
         self._faults = _faults_of(self._path).open("xb")
         faulthandler.enable(self._faults, all_threads=False)
 
     def close(self) -> None:
-        """The process ends as it should."""
+        """The process ends normally."""
         if self._faults is not None:
             faulthandler.disable()
             self._faults.close()
@@ -84,7 +85,7 @@ class CrashMarks:
     # --- marking ---
 
     def executing(self, duty: Duty, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """The same work, marked in each of its steps. What it starts with `marked` is marked as well."""
+        """The same work, with each of its steps marked. What it starts with `marked` is marked too."""
         return _Stepped(work, _Executing(self, duty), first=True)
 
     def set_loop(self, slot: bytes) -> None:
@@ -123,13 +124,13 @@ _current: ContextVar[_Executing | None] = ContextVar("executing", default=None)
 
 
 def marked(work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-    """Work for a task of its own, which belongs to the duty that starts it."""
+    """Work for a separate task, which belongs to the duty that starts it."""
     executing = _current.get()
     return work if executing is None else _Stepped(work, executing)
 
 
 def marked_thread(function: Callable[..., T]) -> Callable[..., T]:
-    """The same for a function that is going to run in a thread."""
+    """The same for a function that will run in a thread."""
     executing = _current.get()
     if executing is None:
         return function
@@ -147,8 +148,8 @@ def marked_thread(function: Callable[..., T]) -> Callable[..., T]:
 
 
 class _Stepped(Generator[Any, Any, T], Coroutine[Any, Any, T]):
-    """Does what the work does, with a mark around each step. It is no coroutine function, because a task that
-    is cancelled before its first step would leave the work unawaited."""
+    """Does what the work does, with a mark around each step. It is not a coroutine function, because a task
+    that is cancelled before its first step would leave the work unawaited."""
 
     __slots__ = ("_executing", "_first", "_work")
 
@@ -191,7 +192,7 @@ class _Stepped(Generator[Any, Any, T], Coroutine[Any, Any, T]):
 
 
 def deaths(directory: Path) -> tuple[Death, ...]:
-    """Of processes that left marks in this directory. Each is told once."""
+    """From processes that left marks in this directory. Each is reported once."""
     found: list[Death] = []
     for path in sorted(directory.glob("*")) if directory.is_dir() else ():
         if path.suffix == ".fault" or (content := _abandoned(path)) is None:
@@ -205,7 +206,7 @@ def deaths(directory: Path) -> tuple[Death, ...]:
 
 
 def _abandoned(path: Path) -> bytes | None:
-    """What the file holds, unless its process lives."""
+    """The content of the file, unless its process is alive."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,5 +1,5 @@
-"""No duty may end the server again and again. What was executed when a process died is counted at the next
-start; a duty that was there too often is set aside with an error that says so."""
+"""No duty may crash the server again and again. What was being executed when a process died is counted at the
+next start; a duty that was involved too often is set aside with an error that says so."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -20,8 +20,8 @@ T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 SET_ASIDE = (
-    "Set aside: the server died repeatedly while it worked on this {0}. It is not tried again by itself. "
-    "The server's log and last-crash.txt in its data directory say more."
+    "Set aside: the server died repeatedly while it worked on this {0}. It is not retried "
+    "automatically. The server's log and last-crash.txt in its data directory say more."
 )
 
 
@@ -50,7 +50,7 @@ class Crashes:
         self._marks.close()
 
     async def look(self) -> None:
-        """Other processes may have found out more."""
+        """Other processes may have found more."""
         self._condemned = frozenset(await self._store.read(crashes.condemned()))
 
     def executing(self, duty: Duty, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
@@ -61,7 +61,7 @@ class Crashes:
         return SET_ASIDE.format(duty.kind) if (duty.kind, duty.id) in self._condemned else None
 
     async def forget(self, duty: Duty) -> None:
-        """It was set aside; whoever sets it going again decides so."""
+        """It was set aside; restarting it is then a person's decision."""
         log.error("set aside", duty=duty.kind, id=duty.id, reason="the server died repeatedly of it")
         self._condemned -= {(duty.kind, duty.id)}
         await self._store.write(crashes.forget(duty.kind, duty.id))

@@ -1,5 +1,5 @@
-"""Counters for operators, in Prometheus' words. One object per process, passed to whoever counts. What every
-step counts is plain numbers until somebody asks: the library's own counters cost ten times as much."""
+"""Counters for operators, in the Prometheus format. One object per process, passed to whoever counts. What
+every step counts is plain numbers until somebody asks: the library's own counters cost ten times as much."""
 
 import asyncio
 from bisect import bisect_left
@@ -36,12 +36,12 @@ class Metrics:
         )
 
     def committed(self, change: Change) -> None:
-        """What a commit of a worker says about the work."""
+        """What a worker's commit says about the work."""
         work = self._work
         for step in change.steps:
             work.step(step)
         for call in change.calls_put:
-            # Once for each: an end may be committed before its result enters history, or together with it.
+            # Once each: an end may be committed before its result enters history, or together with it.
             if call.state == "answered" and call.outcome is not None:
                 work.calls[(call.outcome,)] += 1
         for end in change.turns_ended:
@@ -57,7 +57,7 @@ class Metrics:
 
 
 class _Work(Collector):
-    """What was committed, by the values of its labels. Counted on the event loop, read on it too."""
+    """What was committed, by the values of its labels. Counted and read on the event loop."""
 
     def __init__(self) -> None:
         self.steps: Counter[tuple[str, ...]] = Counter()
@@ -65,7 +65,7 @@ class _Work(Collector):
         self.turns: Counter[tuple[str, ...]] = Counter()
         self._tokens: Counter[tuple[str, ...]] = Counter()
         self._cost: Counter[tuple[str, ...]] = Counter()
-        # How many steps took at most so long and longer than the bound before; the last: longer than all.
+        # How many steps took at most this long and longer than the bound before; the last: longer than all.
         self._durations = [0] * (len(SECONDS) + 1)
         self._seconds = 0.0
 

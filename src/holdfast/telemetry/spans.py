@@ -31,7 +31,7 @@ def spans(
     *,
     whole: bool = False,
 ) -> tuple[Span, ...]:
-    """The trace of these turns, by turn and start. `messages` are theirs: what was said stands there. With
+    """The trace of these turns, by turn and start. `messages` are theirs, because the texts are there. With
     `whole` nothing is cut."""
     steps = tuple(steps)
     said = {message.id: message for message in messages}
@@ -144,7 +144,7 @@ def _model_step(chat_id: ChatId, step: Step, answer: Message | None) -> list[Spa
 
 
 def _compaction(chat_id: ChatId, step: Step, answer: Message | None, outputs: Mapping[CallId, Json]) -> Span:
-    """One span: the model call in it has nothing to say but the summary."""
+    """One span: the model call in it has nothing to show but the summary."""
     call = next((part for part in answer.parts if isinstance(part, ToolCall)), None) if answer else None
     return replace(
         _step(chat_id, step, "compaction", "compaction"),
@@ -200,7 +200,7 @@ def _call(
         started_at=call.started_at,
         finished_at=call.finished_at,
         duration_ms=_milliseconds(call.started_at, call.finished_at),
-        # When a call ended whose outcome nobody knows is when somebody noticed.
+        # The end of a call with an unknown outcome is when somebody noticed.
         estimated=call.outcome == "uncertain" or _contradict(call.started_at, call.finished_at),
         outcome=call.outcome,
         approved_by=call.approval,
@@ -218,7 +218,7 @@ def started_by(call: Call) -> ChatId | None:
 
 
 def _agent(chat_id: ChatId, call: Call, agent_id: ChatId, asked: Json) -> Span:
-    """From when it was started on. How it goes is known by its own chat: see `with_agents`."""
+    """Starts when it was started. Its progress is known from its own chat: see `with_agents`."""
     fields = cast(dict[str, Json], asked) if isinstance(asked, dict) else {}
     label, prompt = fields.get("label"), fields.get("prompt", fields.get("input"))
     return Span(
@@ -239,7 +239,7 @@ def _named_by(prompt: Json) -> str:
 
 
 def with_agents(found: Iterable[Span], agents: Iterable[Chat]) -> tuple[Span, ...]:
-    """The same spans, those of sub-agents with how far these are."""
+    """The same spans, with the progress of sub-agents filled in."""
     by_span = {agent_span_id(agent.id): agent for agent in agents}
     return tuple(
         span if (agent := by_span.get(span.id)) is None else _with_agent(span, agent) for span in found
@@ -255,7 +255,7 @@ def _with_agent(span: Span, agent: Chat) -> Span:
         usage=agent.usage,
         finished_at=finished_at,
         duration_ms=_milliseconds(span.started_at, finished_at),
-        # Begun by one chat, ended by another.
+        # Started by one chat, ended by another.
         estimated=_contradict(span.started_at, finished_at),
         outcome=_end_of(agent) if over else None,
         failure=agent.last_error,
@@ -275,7 +275,7 @@ def _check(chat_id: ChatId, message: Message) -> Span | None:
     try:
         checked = msgspec.convert(told.data, Checked)
     except msgspec.ValidationError:
-        return None  # of another version, or not of ours
+        return None  # of another version, or not ours
     return Span(
         id=check_span_id(message),
         parent_id=turn_id(message.turn),
@@ -318,6 +318,6 @@ def _milliseconds(start: datetime | None, end: datetime | None) -> int | None:
 
 
 def _contradict(start: datetime | None, end: datetime | None) -> bool:
-    """Whether the clocks of those who saw the beginning and the end cannot both be right: nothing takes no
-    time at all."""
+    """Whether the clocks of those who saw the start and the end cannot both be right: nothing takes no time
+    at all."""
     return start is not None and end is not None and end <= start

@@ -1,6 +1,6 @@
-"""Asking a person for access: a path outside of the workspace that the chat may read, until the turn ends or
-from then on. Only a person's approval grants it: of this very call, or by a rule of theirs that covers the
-path."""
+"""Asking a person for access: a path outside the workspace that the chat may read, until the turn ends or
+from then on. Only a person's approval grants it: of this very call, or through a rule of theirs that covers
+the path."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ class RequestAccess(Input, frozen=True, kw_only=True):
     path: Annotated[
         str,
         Meta(
-            description="Absolute, of a file or a directory; a directory stands for all that is in it.",
+            description="The absolute path of a file or a directory; a directory includes everything in it.",
             examples=["/home/me/notes"],
             min_length=1,
             max_length=4096,
@@ -33,7 +33,7 @@ class RequestAccess(Input, frozen=True, kw_only=True):
     reason: Annotated[
         str,
         Meta(
-            description="What it is needed for, for the user to decide on.",
+            description="What it is needed for, so that the user can decide.",
             examples=["The specification is there."],
             min_length=1,
             max_length=2000,
@@ -45,9 +45,9 @@ def access_tool(store: Store, workspaces: Workspaces, clock: Clock, ids: Ids) ->
     return Tool(
         name="request_access",
         description=(
-            "Ask the user to let you read a file or directory outside of the workspace. Once granted, "
-            "read_file, list, glob and grep take absolute paths there; nothing there can be written. Ask "
-            "for no more than you need."
+            "Ask the user to let you read a file or directory outside the workspace. Once "
+            "granted, read_file, list, glob and grep accept absolute paths there; nothing there "
+            "can be written. Ask for no more than you need."
         ),
         input=RequestAccess,
         run=Requests(store, workspaces, clock, ids).grant,
@@ -66,7 +66,7 @@ class Requests:
         self._ids = ids
 
     async def grant(self, context: ToolContext, asked: RequestAccess) -> ToolAnswer:
-        """Run when the person has approved the call."""
+        """Runs after the person has approved the call."""
         if context.approved_by is None:
             raise ToolError("Only a person can grant access, and none has approved this call.")
         try:

@@ -1,4 +1,4 @@
-"""Which agent somebody means by a name: one of the workspace, if its file says what the person trusted; else
+"""Resolves the name of an agent: one of the workspace, if a person has trusted the content of its file; else
 the person's own; else one that somebody published."""
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class WorkspaceRoots(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FoundAgent:
-    """`untrusted`: the file of the workspace that has this name and does not count."""
+    """`untrusted`: the workspace file with this name that is not trusted and so is ignored."""
 
     agent: NamedAgent | None
     untrusted: AgentFile | None = None
@@ -31,8 +31,8 @@ class FoundAgent:
         if self.untrusted is None:
             return f"There is no named agent {name[:100]!r}."
         return (
-            f"The agent {name[:100]!r} of this workspace ({self.untrusted.path}) does not count: its content "
-            "has not been trusted by a person."
+            f"The agent {name[:100]!r} of this workspace ({self.untrusted.path}) cannot be used: "
+            "its content has not been trusted by a person."
         )
 
 
@@ -56,7 +56,7 @@ class AgentNames:
         return FoundAgent(await self._store.read(named_agents.named(name, owner_id)), file)
 
     async def files(self, workspace_id: WorkspaceId, owner_id: UserId) -> tuple[AgentFile, ...]:
-        """Those of the workspace, as they are now; none where it cannot be looked at."""
+        """Those of the workspace in their current form; none if it cannot be read."""
         if self._places is None:
             return ()
         try:

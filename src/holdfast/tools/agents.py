@@ -1,5 +1,6 @@
-"""Tools that start and look after sub-agents. A sub-agent is a chat below the one that started it: it has its
-own instruction and history, and is bound by every budget above it. To all others it does not exist."""
+"""Tools that start and control sub-agents. A sub-agent is a chat below the one that started it: it has its
+own instructions and history, and every budget above it applies to it. To all other chats it does not
+exist."""
 
 from collections.abc import Collection, Sequence
 from typing import Annotated
@@ -21,14 +22,14 @@ from holdfast.tools.spawn import SpawnAgent, Spawning
 from holdfast.tools.waits import heard, patient, whole
 
 WAIT_SECONDS = 600
-# What is stopped ends its calls within 5 s, or is given up.
+# A stopped sub-agent ends its calls within 5 s, or they are given up.
 STOP_SECONDS = 20.0
 SHOWN_MESSAGES = 20
 
 AgentId = Annotated[
     str,
     Meta(
-        description="As spawn_agent gave it.",
+        description="The agent_id from spawn_agent.",
         max_length=36,
         examples=["0199c000-0000-7000-8000-000000000001"],
     ),
@@ -38,10 +39,11 @@ AgentId = Annotated[
 class WaitAgents(Input, frozen=True, kw_only=True):
     agent_ids: Annotated[
         Annotated[list[AgentId], Meta(max_length=100)] | None,
-        Meta(description="Those to wait for; without it, all."),
+        Meta(description="The sub-agents to wait for; all if omitted."),
     ] = None
     timeout_seconds: Annotated[
-        float, Meta(gt=0, le=3600, description="Come back after so long, done or not.", examples=[120])
+        float,
+        Meta(gt=0, le=3600, description="Return after this many seconds, finished or not.", examples=[120]),
     ] = WAIT_SECONDS
 
 
@@ -56,7 +58,7 @@ class OneAgent(Input, frozen=True, kw_only=True):
 class MessageAgent(Input, frozen=True, kw_only=True):
     agent_id: AgentId
     text: Annotated[
-        str, Meta(min_length=1, description="What it is told next.", examples=["Look at b.py too."])
+        str, Meta(min_length=1, description="The message for it.", examples=["Look at b.py too."])
     ]
 
 
@@ -66,8 +68,9 @@ def agent_tools(family: AgentFamily) -> tuple[Tool, ...]:
         Tool(
             name="spawn_agent",
             description=(
-                "Start a sub-agent that works on a task of its own while you go on. Returns its agent_id at "
-                "once. Use several for independent parts, then wait_agents. You are told when it ends."
+                "Start a sub-agent that works on its own task while you continue. Returns its "
+                "agent_id at once. Use several for independent parts, then wait_agents. You are "
+                "told when it ends."
             ),
             input=SpawnAgent,
             run=whole(agents.spawn),
@@ -90,14 +93,14 @@ def agent_tools(family: AgentFamily) -> tuple[Tool, ...]:
         ),
         Tool(
             name="list_agents",
-            description="Your sub-agents and how far each is.",
+            description="Your sub-agents and their progress.",
             input=ListAgents,
             run=patient(agents.list),
             effect="read",
         ),
         Tool(
             name="message_agent",
-            description="Tell a sub-agent something; one that has ended or failed goes on with it.",
+            description="Send a message to a sub-agent; one that has ended or failed continues with it.",
             input=MessageAgent,
             run=whole(agents.message),
             effect="idempotent",
@@ -106,7 +109,8 @@ def agent_tools(family: AgentFamily) -> tuple[Tool, ...]:
         Tool(
             name="stop_agent",
             description=(
-                "Stop a sub-agent, what waits in its queue, and its own sub-agents. What it did so far stays."
+                "Stop a sub-agent, the messages in its queue, and its own sub-agents. What it did "
+                "so far stays."
             ),
             input=OneAgent,
             run=whole(agents.stop),
@@ -156,12 +160,12 @@ class Agents:
         return ToolAnswer(output=f"{child.label or child.id} was told.")
 
     async def stop(self, context: ToolContext, wanted: OneAgent) -> ToolAnswer:
-        """From it downwards: who has come to rest starts no more sub-agents, so the next row is complete."""
+        """Downwards from it: one that is at rest starts no more sub-agents, so the next level is complete."""
         child = await self.own(context, wanted.agent_id)
         row: Collection[Child] = (child,)
         while row:
             for one in row:
-                # One that rests may have a message in its queue that somebody holds.
+                # One at rest may have a held message in its queue.
                 await self._once(context, one.id, Stop())
             await self._rest(context, [one.id for one in row])
             below = [await self._store.read(children.children(one.id)) for one in row]
@@ -197,13 +201,13 @@ class Agents:
         return ToolAnswer(output={"agent": to_builtins(shown(child)), "messages": told})
 
     async def own(self, context: ToolContext, agent_id: str) -> Child:
-        """A chat below this one; others do not exist as far as its agent is concerned."""
+        """A chat below this one; no other chats exist for its agent."""
         if is_uuid7(agent_id):
             child_id = ChatId(agent_id)
             found, line = await self._store.read(children.child(child_id), children.line(child_id))
             if found is not None and context.chat_id in line[1:]:
                 return found
-        raise ToolError(f"You have no sub-agent {agent_id[:64]!r}; list_agents names them.")
+        raise ToolError(f"You have no sub-agent {agent_id[:64]!r}; list_agents shows those you have.")
 
     async def _own_ids(self, context: ToolContext, agent_ids: Sequence[str]) -> tuple[ChatId, ...]:
         return tuple([(await self.own(context, agent_id)).id for agent_id in dict.fromkeys(agent_ids)])

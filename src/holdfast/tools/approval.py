@@ -1,5 +1,5 @@
-"""Who must agree before a call runs. The policy is per tool (`auto`, `ask`, `allow`, `deny`); `auto` lets run
-what stays inside the workspace or behind the operating system's wall, and asks for the rest."""
+"""Whose approval a call needs before it runs. The policy is per tool (`auto`, `ask`, `allow`, `deny`); `auto`
+allows what stays inside the workspace or behind the operating system's wall, and asks for everything else."""
 
 from collections.abc import Iterable
 from pathlib import PurePosixPath
@@ -14,7 +14,7 @@ from holdfast.tools.choice import Policy, policies_of
 from holdfast.tools.contract import Tool
 
 Verdict = Literal["run", "ask", "deny"]
-# The tool whose rules are those of every command.
+# The tool whose rules apply to every command.
 EXECUTE = "execute"
 ALWAYS = "always allowed"
 
@@ -48,7 +48,7 @@ def _covers(rule: UserRule, name: str, subject: Subject) -> bool:
         return False
     if rule.path is None or subject.path is None:
         return rule.path == subject.path
-    # A directory stands for everything below it. ".." could lead out of it again.
+    # A directory includes everything below it. ".." could lead out of it again.
     asked = PurePosixPath(subject.path)
     return ".." not in asked.parts and asked.is_relative_to(PurePosixPath(rule.path))
 
@@ -56,9 +56,9 @@ def _covers(rule: UserRule, name: str, subject: Subject) -> bool:
 class ApprovalRules(Record, frozen=True, kw_only=True):
     default: Policy = "auto"
     per_tool: dict[str, Policy] = {}  # noqa: RUF012 - msgspec copies it
-    # Tools that a person allowed (or not) for the whole chat.
+    # Tools that a person allowed (or denied) for the whole chat.
     said_here: dict[str, bool] = {}  # noqa: RUF012
-    # What the owner decided for all chats in this workspace.
+    # The owner's rules for all chats in this workspace.
     always: tuple[UserRule, ...] = ()
     # Whether commands run behind the operating system's wall.
     walled: bool = False
@@ -74,8 +74,8 @@ class ApprovalRules(Record, frozen=True, kw_only=True):
     def for_chat(
         self, chosen: Json, said_here: dict[str, bool], always: tuple[UserRule, ...] = ()
     ) -> "ApprovalRules":
-        """With what was chosen for one chat: a policy by tool. What is denied here, by name or because
-        everything is, stays denied."""
+        """Adds the policy of one chat, by tool. What is already denied, by name or because everything is,
+        stays denied."""
         per_tool = self.per_tool | {
             name: policy
             for name, policy in policies_of(chosen).items()
@@ -97,12 +97,12 @@ class ApprovalRules(Record, frozen=True, kw_only=True):
                 return "never allowed, by your rule" if refused else None
 
     def rule_for(self, name: str, call_input: Json) -> UserRule | None:
-        """The user's own rule that lets this call run."""
+        """The user's own rule that allows this call."""
         subject = subject_of(name, call_input)
         return next((rule for rule in self.always if rule.allowed and _covers(rule, name, subject)), None)
 
     def judge(self, tool: Tool, call_input: Json = None) -> tuple[Verdict, str]:
-        """What to do with a call, and the rule that says so."""
+        """What to do with a call, and the rule that decided it."""
         if (rule := self.denial(tool.name)) is not None:
             return "deny", rule
         allowed = self.rule_for(tool.name, call_input) is not None
@@ -125,7 +125,7 @@ class ApprovalRules(Record, frozen=True, kw_only=True):
 
     @property
     def runs_commands(self) -> bool:
-        """Whether a command that an agent wrote runs without asking anybody, as a call of `execute` does."""
+        """Whether a command written by an agent runs without asking anybody, as a call of `execute` would."""
         if self.denial(EXECUTE) is not None:
             return False
         policy = self.per_tool.get(EXECUTE, self.default)

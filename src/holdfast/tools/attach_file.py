@@ -1,4 +1,5 @@
-"""Showing the person a file: it is copied out of the workspace as it is now, and stays as it was then."""
+"""Showing the person a file: it is copied out of the workspace in its current form, and does not change
+afterwards."""
 
 from typing import Annotated, cast
 
@@ -18,7 +19,7 @@ from holdfast.workspaces.places.chat_directory import Workspaces
 
 class AttachFile(Input, frozen=True, kw_only=True):
     path: Annotated[
-        str, Meta(description="A file of the workspace.", examples=["out/chart.png"], min_length=1)
+        str, Meta(description="A file in the workspace.", examples=["out/chart.png"], min_length=1)
     ]
 
 
@@ -27,8 +28,9 @@ def attach_tool(workspaces: Workspaces, files: StoredFiles) -> Tool:
     return Tool(
         name="attach_file",
         description=(
-            "Show the user a file of the workspace as it is now: a picture (png, jpeg, gif, webp), a pdf or "
-            "a text. Use it for results that are to be looked at or kept, such as charts and reports."
+            "Show the user a file from the workspace in its current form: a picture (png, jpeg, "
+            "gif, webp), a pdf or a text. Use it for results worth looking at or keeping, such as "
+            "charts and reports."
         ),
         input=AttachFile,
         run=attaching.attach,
@@ -46,7 +48,7 @@ class Attaching:
         self._files = files
 
     async def attach(self, context: ToolContext, given: AttachFile) -> ToolAnswer:
-        """The output is the file's part: see the trait `shows_file`."""
+        """The output is a file part: see the trait `shows_file`."""
         try:
             root = await self._workspaces.root_of(context)
             parts = root.parse(given.path)

@@ -1,4 +1,4 @@
-"""Every built-in tool, from what they work with: the one list that the server, the reference and the tests
+"""All built-in tools, made from what they need: the one list that the server, the reference and the tests
 read."""
 
 from pathlib import Path
@@ -44,7 +44,7 @@ def built_in(
     store: Store,
     clock: Clock,
     ids: Ids,
-    # The program that searches; None: we do it ourselves.
+    # The search program; None: we search ourselves.
     ripgrep: str | None,
     about_network: str = "",
     # Where skills are that belong to no workspace.

@@ -1,5 +1,5 @@
-"""What was chosen of the tools for a chat: only some of them, a policy for some, or both. A chat never has a
-tool, or a free hand with it, that whoever started it lacks."""
+"""Which tools a chat may use: only some of them, a policy for some, or both. A chat never gets a tool, or a
+looser policy for it, that its creator lacks."""
 
 from collections.abc import Collection
 from typing import Literal, cast
@@ -8,13 +8,13 @@ from holdfast.core.shapes import Json
 
 Policy = Literal["auto", "ask", "allow", "deny"]
 
-# As it is stored: a list of names (only these); a policy by name (all tools); or, for a sub-agent, a policy
-# by name in which this name denies every tool that is not named, and null is no policy of its own.
+# The stored form: a list of names (only these); a policy by name (all tools); or, for a sub-agent, a policy
+# by name in which this name denies every tool that is not named, and null means no policy of its own.
 ALL_OTHERS = "*"
 
 
 def names_of(chosen: Json) -> tuple[str, ...] | None:
-    """The only tools that there are; None: all."""
+    """The only tools allowed; None: all."""
     match chosen:
         case list():
             return tuple(name for name in cast(list[Json], chosen) if isinstance(name, str))
@@ -32,7 +32,7 @@ def policies_of(chosen: Json) -> dict[str, Policy]:
 
 
 def narrowed(chosen: Json, *limits: Collection[str] | None) -> Json:
-    """The same choice, for one who has no more than each of these names (None: no limit)."""
+    """The same choice, limited to what each of these lists of names allows (None: no limit)."""
     sets = [set(limit) for limit in (names_of(chosen), *limits) if limit is not None]
     policies = policies_of(chosen)
     if not sets:

@@ -1,6 +1,6 @@
-"""Telling chats that work in the same files of each other. An edit is stored with where it was made; others
-at the same place, about the same time, are told, and so is whoever is at work with a text that is no longer
-so. Nothing is held up by it, and no edit that was made is lost by it."""
+"""Tells chats that work in the same files about each other. An edit is stored with its place. Chats that
+edited the same place at about the same time are told, and so are chats that are working with a text that has
+changed. Nothing is blocked by it, and no edit is lost."""
 
 import asyncio
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class Colliding:
         self._ids = ids
 
     async def note(self, context: ToolContext, root: Root, touched: Iterable[Touched]) -> tuple[str, ...]:
-        """What the chat that edited is to be told."""
+        """What the editing chat is to be told."""
         told: list[str] = []
         try:
             origin = await self._workspaces.origin_of(context)
@@ -51,7 +51,7 @@ class Colliding:
         except HoldfastError as error:
             log.warning("edit not noted", chat_id=context.chat_id, reason=error.text)
         except asyncio.CancelledError:
-            # What was written is written: that is what the call has to say.
+            # The write was made, and that is what the call must report.
             log.info("edit not noted", chat_id=context.chat_id, reason="cancelled")
         return tuple(told)
 
@@ -75,14 +75,14 @@ class Colliding:
             await self._tell(other.chat_id, f"{other.id}:{found}", _changed(mine, other, found))
         await self._tell_readers(context, root, touched, mine, others)
         return [
-            f"Chat {other.chat_id} changed {path} too, {_HOW[found]}, at {other.edited_at:%H:%M} UTC."
+            f"Chat {other.chat_id} also changed {path}, {_HOW[found]}, at {other.edited_at:%H:%M} UTC."
             for other, found in others.values()
         ]
 
     async def _tell_readers(
         self, context: ToolContext, root: Root, touched: Touched, mine: FileEdit, told: Iterable[ChatId]
     ) -> None:
-        """Those at work who have read the file and not changed it."""
+        """Working chats that have read the file and not changed it."""
         stale = self._seen.stale(root, touched.parts, touched.fingerprint) - {context.chat_id, *told}
         if not stale:
             return
@@ -99,6 +99,6 @@ class Colliding:
 
 def _changed(mine: FileEdit, other: FileEdit, found: Severity) -> str:
     return (
-        f"Chat {mine.chat_id} has changed {other.path} after you did: {_HOW[found]}. What you read of it may "
-        "be out of date. Read it again before you change it."
+        f"Chat {mine.chat_id} changed {other.path} after you did: {_HOW[found]}. What you read of "
+        "it may be out of date. Read it again before you change it."
     )

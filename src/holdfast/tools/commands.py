@@ -1,5 +1,5 @@
-"""Running commands in a chat's workspace: in the foreground with a time limit, or in the background, where
-they are looked at and signalled by id. Whatever happens to a call, its whole tree ends with it."""
+"""Running commands in a chat's workspace: in the foreground with a timeout, or in the background, where they
+are read and signalled by id. Whatever happens to a call, its whole process tree ends with it."""
 
 import asyncio
 import signal
@@ -28,18 +28,18 @@ from holdfast.workspaces.commands.process_records import ProcessEntry
 from holdfast.workspaces.commands.processes import Processes
 from holdfast.workspaces.files.file_root import Root
 
-# Of output in an answer, so that the answer as a whole is not cut once more.
+# How much output an answer contains, so that the answer as a whole is not cut again.
 EXCERPT = 24_000
-# A single argument of a program can be little longer.
+# A single program argument can be little longer.
 COMMAND = 100_000
-# A command in the background that fails at once is told of at once.
+# A background command that fails at once is reported at once.
 EARLY_SECONDS = 0.5
 FOREGROUND_SECONDS = 30.0
 SIGNALS = ("SIGTERM", "SIGINT", "SIGKILL", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGSTOP", "SIGCONT")
 
 
 class Places(Protocol):
-    """Where a chat's commands run. InvalidInput or NotFound: there is no such place, or no longer."""
+    """Where a chat's commands run. InvalidInput or NotFound: there is no such place, or not any more."""
 
     async def place_of(self, context: ToolContext, /) -> CommandPlace: ...
 
@@ -63,14 +63,14 @@ class Execute(Input, frozen=True, kw_only=True):
     timeout_seconds: Annotated[
         Annotated[int, Meta(ge=1, le=3600)] | UnsetType,
         Meta(
-            description="In the foreground: stopped after so many seconds; left out, after "
-            f"{FOREGROUND_SECONDS:g} or what was configured.",
+            description=f"Foreground only: stop it after this many seconds. Default: {FOREGROUND_SECONDS:g}, "
+            "or what was configured.",
             examples=[120],
         ),
     ] = UNSET
     background: Annotated[
         bool,
-        Meta(description="Do not wait for the end: for servers and watchers. Answers with a process_id."),
+        Meta(description="Do not wait for the end: for servers and watchers. Returns a process_id."),
     ] = False
     cwd: Annotated[
         str, Meta(description="The directory to run in, relative to the workspace.", examples=["web"])
@@ -78,7 +78,10 @@ class Execute(Input, frozen=True, kw_only=True):
 
 
 ProcessRef = Annotated[
-    str, Meta(description="As execute or process_list gave it.", examples=["p-0c4be51f02"], max_length=64)
+    str,
+    Meta(
+        description="The process_id from execute or process_list.", examples=["p-0c4be51f02"], max_length=64
+    ),
 ]
 
 
@@ -86,7 +89,7 @@ class ProcessOutput(Input, frozen=True, kw_only=True):
     process_id: ProcessRef
     start_byte: Annotated[
         Annotated[int, Meta(ge=0, le=2**62)] | None,
-        Meta(description="Read from this byte on; without it: the beginning and the end."),
+        Meta(description="Read from this byte on; if omitted, the beginning and the end."),
     ] = None
 
 
@@ -113,11 +116,11 @@ def command_tools(
         Tool(
             name=EXECUTE,
             description=(
-                "Run a shell command in the workspace and answer with its exit code and output (when it is "
-                "long: its beginning and its end). Everything it started ends with it; for what must go on "
-                "running give background. /tmp and the home directory stay from one command to the next. "
-                "Settings and hooks of git cannot be written (give settings with git -c)."
-                f"{about_network}"
+                "Run a shell command in the workspace and return its exit code and output (if it "
+                "is long: its beginning and its end). Everything it started ends with it; use "
+                "background for what must keep running. /tmp and the home directory persist from "
+                "one command to the next. Settings and hooks of git cannot be written (pass "
+                f"settings with git -c).{about_network}"
             ),
             input=Execute,
             run=commands.execute,
@@ -128,7 +131,8 @@ def command_tools(
         ),
         Tool(
             name="process_output",
-            description="Read what a command of this chat has printed so far, running or ended.",
+            description="Read what a command of this chat has printed so far, whether it is running or has "
+            "ended.",
             input=ProcessOutput,
             run=commands.output,
             effect="read",
@@ -172,7 +176,7 @@ class Commands:
             if not asked.background and not process.ended.done():
                 await self._processes.stop(process, "timed_out")
         except asyncio.CancelledError:
-            # What it had printed is worth more than the news of the cancellation, which everybody has.
+            # What it had printed is more useful than the news of the cancellation, which everybody knows.
             await self._processes.stop(process, "cancelled")
         entry = process.entry
         return await self._answer(entry, _outcome(entry, asked), self._note(entry, asked, limit))
@@ -205,7 +209,8 @@ class Commands:
         command = _command(asked)
         if any("\0" in word or not _encodable(word) for word in words_of(command)):
             raise ToolError(
-                "The command has a character that no program can be given. Write it to a file instead."
+                "The command contains a character that cannot be passed to a program. Write it to "
+                "a file instead."
             )
         try:
             place = await self._places.place_of(context)
@@ -226,8 +231,8 @@ class Commands:
         entry = await self._processes.find(context.chat_id, process_id)
         if entry is None:
             raise ToolError(
-                f"There is no process {process_id[:64]!r} in this chat. process_list names those there are; "
-                "the oldest ones are forgotten."
+                f"There is no process {process_id[:64]!r} in this chat. process_list shows those "
+                "there are; the oldest ones are forgotten."
             )
         return entry
 
@@ -238,7 +243,7 @@ class Commands:
         note: str = "",
         look: Callable[[int, Path], OutputExcerpt] = head_and_tail,
     ) -> ToolAnswer:
-        """With as much output as leaves the answer whole: text grows when it is written as JSON."""
+        """With as much output as keeps the answer whole: text grows when it is written as JSON."""
         limit = EXCERPT
         while True:
             excerpt = await self._processes.look(entry, partial(look, limit))
@@ -251,7 +256,7 @@ class Commands:
     def _described(self, entry: ProcessEntry, excerpt: OutputExcerpt, note: str) -> dict[str, Json]:
         described: dict[str, Json] = {**_state(entry, self._clock.now()), "output": excerpt.text}
         if (start := excerpt.left_out_from) is not None:
-            note = f"{note} There is more: process_output with start_byte {start} reads on.".lstrip()
+            note = f"{note} There is more: process_output with start_byte {start} continues.".lstrip()
         if note:
             described["note"] = note
         return described
@@ -259,15 +264,15 @@ class Commands:
     def _note(self, entry: ProcessEntry, asked: Execute, limit: float) -> str:
         match entry.end:
             case None if asked.background:
-                return "It goes on running. process_output reads what it prints, process_signal ends it."
+                return "It is still running. process_output reads what it prints, process_signal ends it."
             case None:
                 return "It did not end when it was killed; process_signal may try again."
             case end if end.out_of_memory:
-                return f"Something of it was killed: it took more than {self._limits.memory_mib} MiB."
+                return f"Part of it was killed: it used more than {self._limits.memory_mib} MiB."
             case end if end.how == "timed_out":
                 return (
                     f"It did not end within {limit:g} s and was stopped with everything it "
-                    "started. Give a larger timeout_seconds, or run it in the background."
+                    "started. Use a larger timeout_seconds, or run it in the background."
                 )
             case end if end.how == "cancelled":
                 return "It was cancelled and stopped with everything it started."
@@ -286,7 +291,7 @@ def _command(asked: Execute) -> str | tuple[str, ...]:
 
 
 def _limit(context: ToolContext, asked: Execute) -> float:
-    """What the call asks for, but no more than was chosen for the tool."""
+    """What the call asks for, but no more than is configured for the tool."""
     chosen = context.seconds
     if asked.timeout_seconds is UNSET:
         return chosen or FOREGROUND_SECONDS
@@ -328,11 +333,12 @@ def _signal(asked: str | int) -> signal.Signals:
     for name, number in names.items():
         if text in (name, name.removeprefix("SIG"), str(int(number))):
             return number
-    raise ToolError(f"{str(asked)[:40]!r} is no signal that can be sent. Use one of {', '.join(SIGNALS)}.")
+    raise ToolError(f"{str(asked)[:40]!r} is not a signal that can be sent. Use one of {', '.join(SIGNALS)}.")
 
 
 def _directory(root: Root, cwd: str) -> Path:
-    """Opened once, to say what is wrong with it. If somebody changes it afterwards, the wall holds."""
+    """Opened once, to report what is wrong with it. If somebody changes it afterwards, the wall still
+    holds."""
     parts = root.parse(cwd)
     with root.open() as tree, tree.directory(parts):
         return root.path.joinpath(*parts)

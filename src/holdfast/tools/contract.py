@@ -1,6 +1,6 @@
-"""The contract of a tool. A tool says what it does to the world (`effect`), and that decides what happens
-after a crash: a read is repeated, an idempotent call is repeated with the same key, an unsafe one never by
-itself."""
+"""The contract of a tool. A tool declares what it does to the world (`effect`), and that decides what happens
+after a crash: a read is repeated, an idempotent call is repeated with the same key, an unsafe one never
+automatically."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -20,28 +20,28 @@ Planning = Literal["run", "read_only", "deny"]
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of every tool's input: the schema a model sees is made from it."""
+    """Base class of every tool's input: the schema that a model sees is generated from it."""
 
 
 class ToolContext(Record, frozen=True, kw_only=True):
-    """Where a call runs. `key` is the same for every run of the same call: what an idempotent tool repeats
-    with."""
+    """Where a call runs. `key` is the same for every run of the same call: an idempotent tool repeats with
+    it."""
 
     chat_id: ChatId
     owner_id: UserId
     workspace_id: WorkspaceId | None
     call_id: CallId
     run: int
-    # The lease of the chat under which it runs; None: nobody's, as in a trial without a turn.
+    # The lease of the chat under which it runs; None: none, as in a trial without a turn.
     lease_number: int | None = None
-    # Asked by a thread directly before an effect that no database can refuse, such as writing a file. False:
-    # the chat may be another server's by now, or the call was given up. It may block for a moment.
+    # Called by a thread directly before an effect that no database can refuse, such as writing a file. False:
+    # another server may own the chat by now, or the call was given up. It may block for a moment.
     still_ours: Callable[[], bool] = lambda: True
-    # How long the call may take, as it was chosen for the tool; None: as long as the tool says.
+    # The configured timeout of the call; None: the tool's own.
     seconds: float | None = None
-    # The person who approved this call, or whose own rule did; None: a rule of the server let it run.
+    # The person who approved this call, or whose own rule did; None: a rule of the server allowed it.
     approved_by: UserId | None = None
-    # How far that approval reaches.
+    # The scope of that approval.
     approved_for: Scope = "once"
     # Whether the mode of the chat lets programs see the workspace read-only alone.
     read_only: bool = False
@@ -52,7 +52,7 @@ class ToolContext(Record, frozen=True, kw_only=True):
 
     @property
     def fence(self) -> CallFence | None:
-        """For everything that is written on behalf of this call, in the same transaction."""
+        """The fence for everything that is written on behalf of this call, in the same transaction."""
         if self.lease_number is None:
             return None
         return CallFence(
@@ -64,7 +64,7 @@ class ToolAnswer(Record, frozen=True, kw_only=True):
     output: Json
     outcome: Outcome = "succeeded"
     diff: str | None = None
-    # The ends of children that this answer hands over.
+    # The ends of children that this answer delivers.
     consumes: tuple[DeliveryKey, ...] = ()
 
 
@@ -86,7 +86,7 @@ class Tool:
     # None: somebody else answers (see `asks`).
     run: ToolFunction | None = None
     effect: Effect = "unsafe"
-    # Of one call, by its input, where that differs; None: `effect` is that of all.
+    # The effect of one call, by its input, where that differs; None: `effect` applies to all.
     effect_of: Callable[[Any], Effect] | None = None
     reach: Reach = "none"
     # Must be the only call of its step.
@@ -94,7 +94,7 @@ class Tool:
     traits: tuple[Trait, ...] = ()
     # A person answers it, through the API.
     asks: ActionKind | None = None
-    # None: it minds the time itself, and what the context says of it.
+    # None: the tool enforces its own timeout, and the context's.
     timeout_seconds: float | None = 60.0
     deadline_seconds: float | None = None
     # A person is asked about every single call, unless their own rule covers it.
@@ -112,7 +112,7 @@ class Tool:
 
     @cached_property
     def schema(self) -> dict[str, Json]:
-        """The JSON Schema of the input, inlined: providers differ in how they follow references."""
+        """The JSON Schema of the input, without references: providers handle those differently."""
         (reference,), components = msgspec.json.schema_components(
             (self.input,), ref_template="#/$defs/{name}"
         )
@@ -122,7 +122,7 @@ class Tool:
         return self.effect if self.effect_of is None else self.effect_of(parsed)
 
     def parse(self, value: Json) -> Input:
-        """The input as the tool wants it; ToolError says what is wrong with it and where."""
+        """The input decoded for the tool; ToolError says what is wrong with it and where."""
         try:
             return msgspec.convert(value, self.input, strict=False)
         except msgspec.ValidationError as error:

@@ -1,5 +1,5 @@
-"""Ends of sub-agents as the result of a call. What is told is taken in the commit that stores the result, so
-that each end is told once; calls of one step that tell of ends take turns."""
+"""Ends of sub-agents as the result of a call. What is reported is taken in the commit that stores the result,
+so that each end is reported once; calls of one step that report ends take turns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from holdfast.core.ids import ChatId
 from holdfast.core.shapes import Json, Record, encode_text
 from holdfast.store import children, deliveries
 from holdfast.store.children import Child
-from holdfast.store.inbox import inbox
 from holdfast.store.query import Query
+from holdfast.store.queue import inbox
 from holdfast.tools.contract import ToolContext
 from holdfast.tools.ends import AgentTurnEnd, ends_of, said
 from holdfast.tools.family import AgentFamily
 from holdfast.tools.output import OUTPUT_LIMIT, bound
 from holdfast.tools.waits import heard
 
-TOLD_BEFORE = "You were told of its end before; read_agent shows what it said."
+TOLD_BEFORE = "You were told about its end before; read_agent shows what it said."
 # A result is never cut to less.
 FEWEST_CHARACTERS = 200
 
@@ -32,21 +32,21 @@ class Shown(Record, frozen=True, kw_only=True, omit_defaults=True):
     label: str
     # running, needs_person, done, failed or stopped.
     status: str
-    # Of all turns that nobody was told of.
+    # Over all turns that have not been reported.
     result: str | None = None
     error: str | None = None
-    # Where its changes are, if it has a place of its own.
+    # Where its changes are, if it has its own worktree.
     changes: str | None = None
     note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What there is to tell of sub-agents, and the ends that are told of with it."""
+    """What there is to report about sub-agents, and the ends that are reported with it."""
 
     shown: tuple[Shown, ...]
     ends: tuple[AgentTurnEnd, ...]
-    # Whether an earlier call of the step may still tell of ends: then this one tells of none.
+    # Whether an earlier call of the step may still report ends: then this one reports none.
     too_early: bool
 
     @property
@@ -60,7 +60,7 @@ class EndResults:
         self._store = family.store
 
     async def wait(self, context: ToolContext, meant: Sequence[ChatId] | None, seconds: float) -> News:
-        """When all that are meant have ended (None: all that there are), or when the time is over."""
+        """Returns when all of them have ended (None: all there are), or when the time is over."""
 
         async def ended() -> bool:
             found, others_first = await self._store.read(
@@ -73,7 +73,7 @@ class EndResults:
         return await self.news(context, meant)
 
     async def news(self, context: ToolContext, meant: Sequence[ChatId] | None) -> News:
-        """As it is now."""
+        """The current state."""
         found, untaken, waiting, others_first = await self._store.read(
             _meant(context, meant),
             deliveries.deliveries_for_parent(context.chat_id),
@@ -101,7 +101,7 @@ class EndResults:
             )
         if child.parent_id == context.chat_id:
             return replace(shown(child), note=TOLD_BEFORE)
-        # The end of somebody else's child is told to its parent; here it is only looked at.
+        # The end of somebody else's child is reported to its parent; here it is only looked at.
         return replace(shown(child), result=await said(self._store, child.id, child.answer_id))
 
 
@@ -136,8 +136,8 @@ def status_of(child: Child) -> str:
 
 
 def fitted(news: Sequence[Shown], limit: int = OUTPUT_LIMIT) -> Json:
-    """All of them, each result cut to the same length if it must be: what is left out of the middle would be
-    whole results."""
+    """All of them, each result cut to the same length if necessary: cutting the middle of the whole would
+    drop complete results."""
     output = to_builtins(list(news))
     most = limit
     while len(encode_text(output)) > limit and most > FEWEST_CHARACTERS:

@@ -1,5 +1,5 @@
-"""Ends of sub-agents that a chat has not been told of, and what there is to tell. The end of each turn is
-told once: by the result of a call, which takes it in the commit that stores it, or by a notice."""
+"""Ends of sub-agents that a chat has not been told about, and what there is to report. The end of each turn
+is reported once: by the result of a call, which takes it in the commit that stores it, or by a notice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from holdfast.core.steps import TurnOutcome
 from holdfast.store import deliveries, messages
 from holdfast.store.interface import Store
 
-# The source of a notice that tells of an end.
+# The source of a notice that reports an end.
 SOURCE = "agent"
 
 
@@ -23,18 +23,18 @@ SOURCE = "agent"
 class AgentTurnEnd:
     key: DeliveryKey
     outcome: TurnOutcome
-    # The last words of the turn.
+    # The last answer of the turn.
     said: str
     failure: Failure | None
 
 
 def notice_data(delivery: Delivery) -> Json:
-    """What a notice says of the end for programs; `noticed` reads it."""
+    """What a notice says about the end, for programs; `noticed` reads it."""
     return {"agent_id": delivery.child_id, "turn": delivery.turn, "outcome": delivery.outcome}
 
 
 def noticed(inbox: Sequence[InboxNotice]) -> list[DeliveryKey]:
-    """Ends that wait as notices: they have not entered history, so a call may tell of them instead."""
+    """Ends that wait as notices: they have not entered history, so a call may report them instead."""
     keys: list[DeliveryKey] = []
     for notice in inbox:
         given: Json = notice.data

@@ -1,4 +1,4 @@
-"""What the tools for sub-agents need of the server."""
+"""What the tools for sub-agents need from the server."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from holdfast.tools.agent_names import AgentNames
 
 
 class AgentLimits(Record, frozen=True, kw_only=True):
-    # How deep sub-agents may start sub-agents, and how many one chat may have.
+    # How deep sub-agents may be nested, and how many one chat may have.
     depth: int = 4
     per_chat: int = 32
     # How many messages may wait for a sub-agent.
@@ -22,19 +22,19 @@ class AgentLimits(Record, frozen=True, kw_only=True):
 
 
 class Isolation(Protocol):
-    """Places of their own for sub-agents that must not work in each other's files."""
+    """Separate worktrees for sub-agents that must not work in each other's files."""
 
     async def begin(self, origin_id: WorkspaceId | None, owner_id: UserId, chat_id: ChatId) -> WorkspaceId:
-        """A place for this chat, made from that workspace. ToolError says why not."""
+        """A worktree for this chat, made from that workspace. ToolError says why not."""
         ...
 
     async def resume(self, child: Child) -> None:
-        """Before a sub-agent goes on that has ended: a place that was removed is made anew."""
+        """Called before an ended sub-agent continues: a worktree that was removed is made again."""
         ...
 
     async def end(self, child: Child) -> str | None:
-        """After its end: a place in which nothing was changed is removed; else where the changes are, in a
-        sentence. May be repeated."""
+        """Called after its end: an unchanged worktree is removed; otherwise returns a sentence that says
+        where the changes are. May be repeated."""
         ...
 
 
@@ -45,11 +45,11 @@ class AgentFamily:
     clock: Clock
     ids: Ids
     limits: Callable[[], AgentLimits]
-    # Raises ToolError for a model that cannot be named.
+    # Raises ToolError for a model that does not exist.
     check_model: Callable[[str], None]
     # Whether there is such a tool.
     has_tool: Callable[[str], bool]
-    # Who is meant by the name of an agent.
+    # Resolves the name of an agent.
     agents: AgentNames
-    # None: sub-agents cannot have places of their own.
+    # None: sub-agents cannot have their own worktrees.
     isolation: Isolation | None = None

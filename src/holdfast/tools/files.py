@@ -1,8 +1,8 @@
-"""Tools for files of the workspace. Reads may be repeated at will. `write_file` and `delete_file` say
-`idempotent` because a repeated run (after a crash) first looks: what was done is done, and what somebody made
-of it since is left alone. `edit_files` of one file is `unsafe`: from the file alone nobody can tell whether
-`a` -> `aa` was made already. Of several files it is written down first (`tools/intents.py`): a repeated run
-brings it to an end."""
+"""Tools for files of the workspace. Reads may be repeated freely. `write_file` and `delete_file` are
+`idempotent` because a repeated run (after a crash) looks first: what was done is done, and what somebody
+changed since is left alone. `edit_files` on one file is `unsafe`: the file alone does not show whether `a` ->
+`aa` was already made. An edit of several files is recorded first (`tools/intents.py`), so that a repeated run
+can complete it."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -37,7 +37,7 @@ class ReadFile(Input, frozen=True, kw_only=True):
 class WriteFile(Input, frozen=True, kw_only=True):
     path: Path
     content: Annotated[
-        str, Meta(description="The whole file, exactly as it shall be.", examples=["print('hello')\n"])
+        str, Meta(description="The whole file, exactly as it should be.", examples=["print('hello')\n"])
     ]
 
 
@@ -46,19 +46,20 @@ class OneEdit(Input, frozen=True, kw_only=True):
     old: Annotated[
         str,
         Meta(
-            description="Text that is in the file, copied exactly, long enough to be there only once.",
+            description="Text from the file, copied exactly, long enough to occur only once.",
             examples=["return x"],
         ),
     ]
-    new: Annotated[str, Meta(description="What takes its place.", examples=["return x + 1"])]
-    all: Annotated[bool, Meta(description="Replace every place where the old text is.")] = False
+    new: Annotated[str, Meta(description="The text that replaces it.", examples=["return x + 1"])]
+    all: Annotated[bool, Meta(description="Replace every occurrence of the old text.")] = False
 
 
 class EditFiles(Input, frozen=True, kw_only=True):
     edits: Annotated[
         list[OneEdit],
         Meta(
-            description=f"At most {MAX_EDITS}. All see the files as they are now; all are made or none.",
+            description=f"At most {MAX_EDITS}. All refer to the files as they are now; either all are made "
+            "or none.",
             examples=[[{"path": "src/main.py", "old": "return x", "new": "return x + 1"}]],
         ),
     ]
@@ -69,7 +70,7 @@ class DeleteFile(Input, frozen=True, kw_only=True):
 
 
 class ListDirectory(Input, frozen=True, kw_only=True):
-    path: Annotated[str, Meta(description="A directory; without it, the workspace.", examples=["src"])] = "."
+    path: Annotated[str, Meta(description="A directory; the workspace if omitted.", examples=["src"])] = "."
 
 
 def file_tools(
@@ -78,16 +79,15 @@ def file_tools(
     colliding: Colliding | None = None,
     intents: EditIntents | None = None,
 ) -> tuple[Tool, ...]:
-    """`colliding`: who tells others of what was written. `intents`: where edits of several files are written
-    down."""
+    """`colliding` tells others what was written. `intents` records edits of several files."""
     files = FileTools(workspaces, seen, colliding, intents)
     return (
         Tool(
             name="read_file",
             description=(
-                "Read a text file, or a range of its lines. The answer is the text itself; a last line in "
-                "square brackets says what else there is to know (that it is not all, how to read on, "
-                "unusual line ends)."
+                "Read a text file, or a range of its lines. The answer is the text itself; a last "
+                "line in square brackets gives further information (that it is not complete, how "
+                "to read on, unusual line ends)."
             ),
             input=ReadFile,
             run=files.read,
@@ -97,8 +97,8 @@ def file_tools(
         Tool(
             name="write_file",
             description=(
-                "Write a whole text file; what was there is replaced, directories are made. To change parts "
-                "of a file use edit_files. Answers with the difference it made."
+                "Write a whole text file; existing content is replaced, missing directories are "
+                "created. To change parts of a file use edit_files. Returns the resulting diff."
             ),
             input=WriteFile,
             run=files.write,
@@ -109,9 +109,10 @@ def file_tools(
         Tool(
             name="edit_files",
             description=(
-                "Replace passages in one or more files: all edits are made or none. Each old text must be "
-                "found exactly once, or all must be set. Small deviations (indentation, blanks at line "
-                "ends, line ends, typographic quotes) are tolerated where the place is certain, and told."
+                "Replace passages in one or more files: either all edits are made or none. Each "
+                "old text must occur exactly once, or all must be set. Small deviations "
+                "(indentation, blanks at line ends, line ends, typographic quotes) are tolerated "
+                "and reported if the place is certain."
             ),
             input=EditFiles,
             run=files.edit,
@@ -134,8 +135,9 @@ def file_tools(
         Tool(
             name="list",
             description=(
-                "List a directory: names, with / after directories and -> before what a link points to. "
-                "Shows hidden and ignored files too. To find files by name at any depth use glob."
+                "List a directory: names, with / after directories and -> before the target of a "
+                "link. Includes hidden and ignored files. To find files by name at any depth use "
+                "glob."
             ),
             input=ListDirectory,
             run=files.list,
@@ -186,7 +188,7 @@ class FileTools:
     async def _look(
         self, context: ToolContext, path: str, what: Callable[[ChatFiles], FileOutcome]
     ) -> ToolAnswer:
-        """Reading reaches further than the workspace: as far as a person let it."""
+        """Reading may go beyond the workspace: as far as a person allowed."""
         try:
             root = await self._workspaces.root_for_reading(context, path)
             files = ChatFiles(root, self._seen, context.chat_id, repeated=context.run > 1)

@@ -1,6 +1,6 @@
-"""Edits of several files that are all made or none, whoever is killed: what an edit is about to do is in the
-database before the first file is changed. The next run of the call brings it to an end; if there is none
-(the chat was interrupted or is gone), `finish_left_over` does."""
+"""Edits of several files that are made completely or not at all, even if the server is killed: what an edit
+is about to do is in the database before the first file is changed. The next run of the call completes it; if
+there is none (the chat was interrupted or deleted), `finish_left_over` does."""
 
 from collections.abc import Sequence
 
@@ -20,9 +20,9 @@ from holdfast.workspaces.places.chat_directory import Workspaces
 
 log = structlog.get_logger(__name__)
 
-# Another call may edit the same files between the plan and its making.
+# Another call may edit the same files between planning and writing.
 _ATTEMPTS = 5
-# Files that cannot be reached from here may be reached by another replica, for so long.
+# Files that cannot be reached from here may be reached by another replica, for this long.
 GIVEN_UP_MICROS = 7 * 24 * 3600 * 1_000_000
 
 
@@ -43,24 +43,24 @@ class EditIntents:
             try:
                 done = await finishing(lambda planned=planned: files.make(planned))
             except CallOver:
-                # Whoever runs the call now has an intent of its own, or finds this one.
+                # The current run of the call has its own intent, or finds this one.
                 raise
             except WrongState:
                 if attempt == _ATTEMPTS:
                     await self._drop(context)
                     raise
             except BaseException:
-                # Nothing was changed, or what was changed is as it was.
+                # Nothing was changed, or all changes were undone.
                 await self._drop(context)
                 raise
             else:
                 await self._made(context)
                 return done
-        raise WrongState("The files are being changed by others all the time. Nothing was written.")
+        raise WrongState("Others keep changing these files. Nothing was written.")
 
     async def _resume(self, context: ToolContext, files: ChatFiles, before: EditIntent) -> FileOutcome:
         if before.state == "made":
-            # All that is missing is that somebody heard of it.
+            # Only the report of it is missing.
             names = ", ".join("/".join(each.parts) for each in before.files)
             return FileOutcome(text=f"Edited {names}. The server stopped after that; nothing was done twice.")
         try:
@@ -68,8 +68,8 @@ class EditIntents:
         except CallOver:
             raise
         except HoldfastError as error:
-            text = f"The server stopped while this ran, and it could not be brought to an end: {error.text}"
-            return FileOutcome(text=f"{text} Look at the files before you go on.", outcome="uncertain")
+            text = f"The server stopped while this was running, and it could not be completed: {error.text}"
+            return FileOutcome(text=f"{text} Look at the files before you continue.", outcome="uncertain")
         await self._made(context)
         return done
 
@@ -79,7 +79,7 @@ class EditIntents:
                 edit_intents.made(context.chat_id, context.call_id), on_behalf=context.fence
             )
         except (TryAgain, WrongState) as error:
-            # The files tell it too.
+            # The files show it too.
             log.warning("edit not marked as made", chat_id=context.chat_id, reason=error.text)
 
     async def _drop(self, context: ToolContext) -> None:
@@ -87,15 +87,15 @@ class EditIntents:
         try:
             await self._store.write(drop, on_behalf=context.fence)
         except (TryAgain, WrongState) as error:
-            # Upkeep finds it, and that no file was changed.
+            # Upkeep finds it, and sees that no file was changed.
             log.warning("edit intent not dropped", chat_id=context.chat_id, reason=error.text)
 
 
 async def finish_left_over(
     store: Store, workspaces: Workspaces, after_micros: int = edit_intents.LEFT_OVER_MICROS
 ) -> int:
-    """Edits that nobody will run again: what was begun is brought to an end, what was not begun stays as it
-    was. How many are settled."""
+    """Edits that nobody will run again: those that were begun are completed, the others are dropped. Returns
+    how many were settled."""
     old = {(one.chat_id, one.call_id) for one in await store.read(edit_intents.left_over(GIVEN_UP_MICROS))}
     settled = 0
     for intent in await store.read(edit_intents.left_over(after_micros)):
@@ -120,7 +120,7 @@ def _notice(intent: EditIntent, done: FileOutcome) -> Notify:
     return Notify(
         source="edit_files",
         key=f"edit:{intent.call_id}",
-        text=f"An earlier edit_files was cut off. {done.text}",
+        text=f"An earlier edit_files was interrupted. {done.text}",
         wake=False,
     )
 

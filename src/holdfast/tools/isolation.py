@@ -1,5 +1,5 @@
-"""Git worktrees for sub-agents. One belongs to the sub-agent it was made for: it is removed when that has
-ended and left nothing in it, made anew when it goes on, and else kept and named."""
+"""Git worktrees for sub-agents. A worktree belongs to the sub-agent it was made for: it is removed when that
+has ended without leaving anything in it, made again when it continues, and otherwise kept and reported."""
 
 import structlog
 
@@ -49,7 +49,7 @@ class OwnWorktrees:
             await self._store.update_settings(child.id, workspace_id=new_id)
 
     async def end(self, child: Child) -> str | None:
-        """Whatever is wrong with the worktree, the end of its sub-agent is told."""
+        """Whatever is wrong with the worktree, the end of its sub-agent is reported."""
         own = await self._find(child.workspace_id, child.owner_id)
         if own is None or own.worktree is None or own.worktree.chat_id != child.id:
             return None
@@ -61,7 +61,7 @@ class OwnWorktrees:
             await self._store.write(collisions.forget(child.id))
         except (HoldfastError, OSError) as error:
             log.warning("worktree not looked at", path=own.path, reason=str(error))
-            return f"Its worktree {own.path} could not be looked at and is kept."
+            return f"Its worktree {own.path} could not be examined and is kept."
         return None
 
     async def _is_unchanged(self, own: Workspace) -> bool:

@@ -1,5 +1,5 @@
-"""Output that fits into a prompt: the head and the tail are kept, the middle is named. The full text is kept
-beside."""
+"""Output that fits into a prompt: the head and the tail are kept, the size of the middle is stated. The full
+text is stored separately."""
 
 from holdfast.core.shapes import Json, check_json, encode_text
 from holdfast.core.text import clean_deep
@@ -18,8 +18,7 @@ def bound(text: str, limit: int = OUTPUT_LIMIT) -> tuple[str, bool]:
 
 
 def shown(output: Json, limit: int = OUTPUT_LIMIT) -> tuple[Json, str | None]:
-    """A tool's output as the model gets it, and the full text if that is less than all. ValueError: it is not
-    JSON."""
+    """A tool's output as the model gets it, and the full text if that was cut. ValueError: it is not JSON."""
     check_json(output)
     output = clean_deep(output)
     text = output if isinstance(output, str) else encode_text(output)

@@ -1,4 +1,5 @@
-"""Tools that ask a person: questions and plans. Nobody runs them here; the answer comes through the API."""
+"""Tools that ask a person: questions and plans. They are not executed here; the answer comes through the
+API."""
 
 from typing import Annotated
 
@@ -8,10 +9,12 @@ from holdfast.tools.contract import Input, Tool
 
 
 class Question(Input, frozen=True, kw_only=True):
-    id: Annotated[str, Meta(description="A short name; the answer comes under it.", examples=["license"])]
-    text: Annotated[str, Meta(description="The question.", examples=["Which license shall it have?"])]
+    id: Annotated[
+        str, Meta(description="A short name; the answer is returned under it.", examples=["license"])
+    ]
+    text: Annotated[str, Meta(description="The question.", examples=["Which license should it have?"])]
     options: Annotated[
-        list[str] | None, Meta(description="Answers to choose from; others may be given all the same.")
+        list[str] | None, Meta(description="Suggested answers; others may be given as well.")
     ] = None
     multiple: Annotated[bool, Meta(description="More than one option may be chosen.")] = False
 
@@ -20,7 +23,7 @@ class AskUser(Input, frozen=True, kw_only=True):
     questions: Annotated[
         list[Question],
         Meta(
-            description="All that has to be known now, asked at once.",
+            description="Everything you need to know now, asked at once.",
             examples=[[{"id": "license", "text": "Which license?", "options": ["MIT", "Apache-2.0"]}]],
         ),
     ]
@@ -35,8 +38,9 @@ class ProposePlan(Input, frozen=True, kw_only=True):
 ASK_USER = Tool(
     name="ask_user",
     description=(
-        "Ask the user one or more questions and wait for the answers. Use it when a decision is the user's "
-        "to make and guessing wrong would cost work. Give options where the answers can be foreseen."
+        "Ask the user one or more questions and wait for the answers. Use it when a decision is "
+        "the user's to make and guessing wrong would cost work. Give options where you can "
+        "foresee the answers."
     ),
     input=AskUser,
     effect="read",

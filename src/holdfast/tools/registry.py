@@ -78,7 +78,7 @@ class ToolRegistry:
         )
 
     def unknown(self, name: str) -> str:
-        """What to tell a model that asked for a tool that is not there."""
+        """What to tell a model that asked for a tool that does not exist."""
         known = [*self._tools, *self._more]
         near = get_close_matches(name[:100], known, n=3, cutoff=0.5) or sorted(known)[:20]
         names = ", ".join(near) if near else "none"

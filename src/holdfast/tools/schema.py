@@ -1,5 +1,5 @@
-"""JSON Schemas of people and models: of a workflow's arguments and of an agent's answer. Nothing is fetched,
-patterns take linear time, and a value that would take very long to check is refused before it is checked."""
+"""JSON Schemas from people and models: for a workflow's arguments and an agent's answer. Nothing is fetched,
+patterns take linear time, and a value that would take too long to check is refused first."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -12,13 +12,14 @@ from holdfast.core.shapes import Json, check_json, encode
 from holdfast.core.text import one_line
 
 MAX_BYTES = 64 * 1024
-# Of pairs (a piece of the schema, a piece of the value) that a check may look at, following every reference.
+# The most pairs (a piece of the schema, a piece of the value) that a check may visit, following every
+# reference.
 MAX_LOOKS = 1_000_000
 MAX_PAIRS = 200_000
 MAX_COMPLAINTS = 5
 
 _PATTERNS = jsonschema_rs.RegexOptions(size_limit=1 << 20, dfa_size_limit=1 << 20)
-# What reaches outside the schema, or gives a name that references could use in place of a path.
+# Keywords that reach outside the schema, or define a name that references could use instead of a path.
 _FAR = ("$dynamicRef", "$recursiveRef", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor")
 _HERE_ONE = ("not", "if", "then", "else")
 _HERE_LIST = ("allOf", "anyOf", "oneOf")
@@ -30,7 +31,7 @@ Object = dict[str, Json]
 
 
 def check_schema(value: Json) -> Object:
-    """The schema, if it is one that can be used here."""
+    """The schema, if it can be used here."""
     if not isinstance(value, dict):
         raise InvalidInput('a schema is an object like {"type": "object", "properties": {...}}.')
     schema = cast(Object, value)
@@ -55,7 +56,7 @@ def check_answer_schema(value: Json) -> Object:
 
 
 class Shape:
-    """A schema that was checked, ready to check values."""
+    """A checked schema, ready to check values."""
 
     def __init__(self, schema: Object) -> None:
         self._schema = schema
@@ -64,7 +65,7 @@ class Shape:
         self._size = sum(1 for _ in _schemas(schema))
 
     def complaints(self, value: Json) -> tuple[str, ...]:
-        """What is wrong with the value, the first few complaints; nothing when it fits."""
+        """What is wrong with the value, the first few errors; empty if it is valid."""
         if self._looks(value) > MAX_LOOKS:
             return ("It would take too long to check: the value or the schema is too large.",)
         found = islice(self._validator.iter_errors(value), MAX_COMPLAINTS)
@@ -137,7 +138,7 @@ def _inner(value: Json | None, name: str) -> Json | None:
 
 
 def _count(value: Json) -> int:
-    """How many values there are in a value."""
+    """How many values a value contains."""
     count, waiting = 0, [value]
     while waiting:
         found = waiting.pop()
@@ -150,8 +151,8 @@ def _count(value: Json) -> int:
 
 
 class _Looks:
-    """How much a check may cost at most. References let a small schema ask for the same look exponentially
-    often, so looks are counted once per pair and multiplied, which takes no longer than there are pairs."""
+    """An upper bound on the cost of a check. References let a small schema visit the same value exponentially
+    often, so visits are counted once per pair and multiplied, which takes no longer than there are pairs."""
 
     def __init__(self, root: Object) -> None:
         self._root = root
@@ -164,7 +165,7 @@ class _Looks:
             return MAX_LOOKS + 1
         pair = (id(cast(object, schema)), id(value))
         if pair not in self._known:
-            self._known[pair] = 1  # met again below itself: a circle, which the check leaves by itself
+            self._known[pair] = 1  # met again below itself: a cycle, which the check itself terminates
             self._known[pair] = self._inside(cast(Object, schema), value)
         return self._known[pair]
 

@@ -1,4 +1,4 @@
-"""Tools that find things in the workspace: files by name, lines by pattern, skills by what they are for. They
+"""Tools that find things in the workspace: files by name, lines by pattern, skills by their purpose. They
 change nothing."""
 
 from collections.abc import Awaitable, Callable
@@ -21,19 +21,18 @@ from holdfast.workspaces.search.searches import SEARCH_SECONDS, Results, search
 MATCHES = 300
 NAMES = 500
 MAX_CONTEXT = 20
-# The search minds its own time; this is for what comes before and after.
+# The search limits its own time; this covers what comes before and after it.
 _PATIENCE_SECONDS = SEARCH_SECONDS + 40
 
-Where = Annotated[
-    str, Meta(description="A directory to search; without it, the workspace.", examples=["src"])
-]
+Where = Annotated[str, Meta(description="A directory to search; the workspace if omitted.", examples=["src"])]
 
 
 class Glob(Input, frozen=True, kw_only=True):
     pattern: Annotated[
         str,
         Meta(
-            description="*, ?, [abc], {a,b}, ** for any directories. Without / it is for names at any depth.",
+            description="*, ?, [abc], {a,b}, ** for any directories. A pattern without / matches names at "
+            "any depth.",
             examples=["src/**/*.{ts,tsx}"],
         ),
     ]
@@ -52,7 +51,7 @@ class Grep(Input, frozen=True, kw_only=True):
         ),
     ]
     path: Annotated[
-        str, Meta(description="A directory or a file; without it, the workspace.", examples=["src"])
+        str, Meta(description="A directory or a file; the workspace if omitted.", examples=["src"])
     ] = "."
     glob: Annotated[
         str | None, Meta(description="Only files whose path matches, as in glob.", examples=["*.py"])
@@ -79,8 +78,8 @@ def search_tools(
         Tool(
             name="glob",
             description=(
-                "Find files by name. Answers with paths, one a line, in order. What .gitignore names is "
-                "left out; list shows it."
+                "Find files by name. Returns paths, one per line, in order. Files ignored by "
+                ".gitignore are left out; list shows them."
             ),
             input=Glob,
             run=searches.glob,
@@ -91,8 +90,8 @@ def search_tools(
         Tool(
             name="grep",
             description=(
-                "Search lines of text files. Answers with path:line:text, with - instead of : for context. "
-                "What .gitignore names is left out, and so are binary files."
+                "Search lines of text files. Returns path:line:text, with - instead of : for "
+                "context. Binary files and files ignored by .gitignore are left out."
             ),
             input=Grep,
             run=searches.grep,
@@ -131,7 +130,7 @@ class Searches:
             )
             return _told(
                 await search(self._walled, root, request),
-                "No file matches. Files that .gitignore names are not searched.",
+                "No file matches. Files ignored by .gitignore are not searched.",
             )
 
         return await self._do(context, find, given.path)
@@ -184,7 +183,7 @@ class _Where(TypedDict):
 
 
 def _where(root: Root, path: str) -> _Where:
-    """What was asked for with an absolute path is shown with one, so that it can be read."""
+    """Results for an absolute path are shown with absolute paths, so that they can be read."""
     outside = root.base == Path("/")
     return {
         "parts": root.parse(path),

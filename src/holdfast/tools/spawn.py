@@ -1,5 +1,5 @@
-"""How a sub-agent is started. A call starts one child however often it is run; the child has no tool, right
-or budget that its parent lacks; depth and width are limited."""
+"""How a sub-agent is started. A call starts one child however often it runs; the child has no tool,
+permission or budget that its parent lacks; depth and width are limited."""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,9 +31,9 @@ Amount = Annotated[int, Meta(ge=1, le=2**53)]
 
 
 class AgentBudget(Input, frozen=True, kw_only=True):
-    tokens: Annotated[Amount | None, Meta(description="At most so many tokens.")] = None
+    tokens: Annotated[Amount | None, Meta(description="The most tokens it may use.")] = None
     cost_usd_micros: Annotated[
-        Amount | None, Meta(description="At most so much, in millionths of a US dollar.")
+        Amount | None, Meta(description="The most it may cost, in millionths of a US dollar.")
     ] = None
 
 
@@ -42,24 +42,26 @@ class SpawnAgent(Input, frozen=True, kw_only=True):
         str,
         Meta(
             min_length=1,
-            description="The whole task: it sees nothing of this conversation.",
+            description="The whole task: it does not see this conversation.",
             examples=["Find every caller of parse() and say which of them ignore its error."],
         ),
     ]
     label: Annotated[
-        str | None, Meta(description="A few words to tell it apart.", examples=["callers of parse"])
+        str | None,
+        Meta(description="A few words to tell it apart.", examples=["A few words to identify it."]),
     ] = None
     model: Annotated[str | None, Meta(description="Another model than yours.")] = None
-    agent: Annotated[str | None, Meta(description="The named agent it is started as.")] = None
-    tools: Annotated[list[str] | None, Meta(description="Only these tools; without it, all you have.")] = None
+    agent: Annotated[str | None, Meta(description="The named agent to start it as.")] = None
+    tools: Annotated[list[str] | None, Meta(description="Only these tools; if omitted, all you have.")] = None
     budget: Annotated[
-        AgentBudget | None, Meta(description="What it may spend, of what is left of your budget.")
+        AgentBudget | None, Meta(description="What it may spend of the rest of your budget.")
     ] = None
     isolation: Annotated[
         Literal["worktree"] | None,
         Meta(
-            description="worktree: it works in a git worktree of its own, made from the last commit of your "
-            "workspace. Unchanged it is removed in the end; else you are told where it is."
+            description="worktree: it works in its own git worktree, made from the last commit of your "
+            "workspace. If unchanged it is removed at the end; otherwise you are told where it "
+            "is."
         ),
     ] = None
 
@@ -68,7 +70,8 @@ class Spawning:
     def __init__(self, family: AgentFamily) -> None:
         self._family = family
         self._store = family.store
-        # Calls of one chat run in one process: here they take turns, so that all together keep to the limit.
+        # Calls of one chat run in one process: here they take turns, so that together they stay within the
+        # limit.
         self._turns: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
 
     async def start(self, context: ToolContext, wanted: SpawnAgent) -> Child:
@@ -87,7 +90,7 @@ class Spawning:
         return made
 
     async def _created(self, context: ToolContext, create: Create, child_id: ChatId) -> ChatId:
-        """Its id; another one if somebody who owned the chat before us was quicker after all."""
+        """Its id; another one if a previous owner of the chat was faster after all."""
         once = Once(
             user_id=context.owner_id,
             method="tool",
@@ -105,7 +108,8 @@ class Spawning:
                 return child_id
 
     async def _stop_if_unwanted(self, context: ToolContext, child_id: ChatId) -> None:
-        """An edit stops the children that were started in what it removes: this one came just after it."""
+        """An edit stops the children that were started in what it removes: this one was started just after
+        it."""
         call = await self._store.read(calls.call(context.chat_id, context.call_id))
         if call is not None and call.call.abandoned:
             await self._store.transition(child_id, Stop())
@@ -119,14 +123,14 @@ class Spawning:
             named_agents.of_chat(context.chat_id),
         )
         if view is None or standing is None or chosen is None:
-            raise ToolError("This chat is gone.")
+            raise ToolError("This chat no longer exists.")
         check_limits(standing, self._family.limits())
         agent = await self._named_agent(wanted.agent, context)
         own_tools = None if parent_agent is None else parent_agent.tools
         self._check_tools(wanted.tools, names_of(narrowed(chosen.tools, own_tools)))
         if wanted.model is not None:
             self._family.check_model(wanted.model)
-        # A model of its own comes with its own efforts; else it goes on as its parent does.
+        # Another model has its own efforts; otherwise it uses its parent's.
         alike = wanted.model is None and (agent is None or agent.model is None)
         model = view.chat.turn_model or chosen.model or (parent_agent.model if parent_agent else None)
         effort = view.chat.turn_effort or chosen.effort or (parent_agent.effort if parent_agent else None)
@@ -162,7 +166,7 @@ class Spawning:
         return found.agent
 
     def _check_tools(self, wanted: Sequence[str] | None, had: Sequence[str] | None) -> None:
-        """A name that was mistyped must not silently forbid a tool."""
+        """A mistyped name must not silently forbid a tool."""
         for name in wanted or ():
             if not self._family.has_tool(name) or (had is not None and name not in had):
                 raise ToolError(f"You have no tool {name[:100]!r} that a sub-agent could use.")
@@ -182,7 +186,7 @@ def check_limits(standing: Standing, limits: AgentLimits) -> None:
         raise ToolError("Sub-agents are switched off on this server: do it yourself.")
     if standing.depth >= limits.depth:
         raise ToolError(
-            f"Sub-agents may be {limits.depth} deep and you are one of the deepest: do it yourself."
+            f"Sub-agents may be nested {limits.depth} deep and you are at the deepest level: do it yourself."
         )
     if standing.children >= limits.per_chat:
         raise ToolError(

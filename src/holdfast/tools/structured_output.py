@@ -1,5 +1,5 @@
-"""The tool through which an agent gives an answer of a given shape. An answer that does not fit is sent back
-with the reasons before anything runs; one that fits ends the turn."""
+"""The tool through which an agent gives an answer that matches a schema. An answer that does not match is
+sent back with the reasons before anything runs; one that matches ends the turn."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,12 +11,12 @@ from holdfast.core.shapes import Json
 from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.tools.schema import Object, Shape
 
-# So often an answer that does not fit is sent back.
+# How often an answer that does not match is sent back.
 CORRECTIONS = 5
 
 
 class AnswerInput(Input, frozen=True, kw_only=True):
-    """Nothing of it is looked at: the answer is kept as the input of the call."""
+    """The input is not examined here: the answer is kept as the input of the call."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,14 +35,17 @@ class AnswerTool(Tool):
     @override
     def parse(self, value: Json) -> Input:
         if complaints := self._shape.complaints(value):
-            raise ToolError(f"Your answer does not fit. Correct it and call again. {' '.join(complaints)}")
+            raise ToolError(
+                f"Your answer does not match the schema. Correct it and call again. {' '.join(complaints)}"
+            )
         return AnswerInput()
 
 
 def answer_tool(schema: Object) -> Tool:
     return AnswerTool(
         name=STRUCTURED_OUTPUT,
-        description="Give your final answer. It must fit the schema and ends your work: do all else first.",
+        description="Give your final answer. It must match the schema and ends your work: do everything else "
+        "first.",
         input=AnswerInput,
         run=_taken,
         effect="read",

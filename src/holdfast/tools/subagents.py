@@ -1,5 +1,5 @@
-"""The tools for sub-agents under the names that other programs give them: start a task, ask how far it is,
-get its result. They are the same sub-agents."""
+"""The tools for sub-agents under the names that other programs use: start a task, ask for its progress, get
+its result. They are the same sub-agents."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -22,7 +22,7 @@ from holdfast.tools.waits import patient, whole
 
 SUMMARY_LENGTH = 200
 NOT_READY = "not ready"
-# Calls of the same step that tell of ends come first, and may wait themselves.
+# Calls of the same step that report ends come first, and may wait themselves.
 TURN_SECONDS = 50.0
 
 TaskStatus = Literal["pending", "running", "completed", "failed", "cancelled"]
@@ -33,13 +33,13 @@ class SpawnSubagent(Input, frozen=True, kw_only=True):
         str,
         Meta(
             min_length=1,
-            description="The whole task: it sees nothing of this conversation.",
+            description="The whole task: it does not see this conversation.",
             examples=["Summarise docs/design.md in ten lines."],
         ),
     ]
     model: Annotated[str | None, Meta(description="Another model than yours.")] = None
-    agent: Annotated[str | None, Meta(description="The named agent it is started as.")] = None
-    label: Annotated[str | None, Meta(description="A few words to tell it apart.")] = None
+    agent: Annotated[str | None, Meta(description="The named agent to start it as.")] = None
+    label: Annotated[str | None, Meta(description="A few words to identify it.")] = None
 
 
 class OneTask(Input, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class OneTask(Input, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=36,
-            description="As spawn_subagent gave it.",
+            description="The task_id from spawn_subagent.",
             examples=["0199c000-0000-7000-8000-000000000001"],
         ),
     ]
@@ -88,14 +88,14 @@ def subagent_tools(family: AgentFamily) -> tuple[Tool, ...]:
         ),
         Tool(
             name="subagent_status",
-            description="How far the task of a sub-agent is.",
+            description="The progress of a sub-agent's task.",
             input=OneTask,
             run=patient(tasks.status),
             effect="read",
         ),
         Tool(
             name="subagent_result",
-            description='The result of a sub-agent\'s task, or "not ready" while it runs.',
+            description='The result of a sub-agent\'s task, or "not ready" while it is running.',
             input=OneTask,
             run=patient(tasks.result),
             effect="read",
@@ -135,7 +135,7 @@ class Tasks:
         return ToolAnswer(output=to_builtins(progress))
 
     async def result(self, context: ToolContext, wanted: OneTask) -> ToolAnswer:
-        """Asked for again it is given again: only the first time it takes the end that waits to be told."""
+        """Asked for again it is returned again, but only the first time takes the waiting end."""
         child = await self._agents.own(context, wanted.task_id)
         if child.busy:
             return ToolAnswer(output=NOT_READY)

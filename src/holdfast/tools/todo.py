@@ -1,5 +1,4 @@
-"""The list of things to do that an agent keeps in view. Its newest call is the list: nothing is stored
-beside."""
+"""The agent's to-do list. Its newest call is the list: nothing else is stored."""
 
 from typing import Annotated, Literal
 
@@ -9,20 +8,20 @@ from holdfast.core.shapes import Json
 from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext
 
 Status = Literal["pending", "in_progress", "completed"]
-# As other lists of this kind call it, which models know too.
+# The names that other tools of this kind use, which models know.
 _DONE = "done"
 
 
 class Item(Input, frozen=True, kw_only=True):
-    text: Annotated[str, Meta(description="What is to be done.", examples=["Write the tests"])]
-    status: Annotated[Status | Literal["done"], Meta(description="How far it is.")] = "pending"
+    text: Annotated[str, Meta(description="What is to be done.", examples=["What is to be done."])]
+    status: Annotated[Status | Literal["done"], Meta(description="Its status.")] = "pending"
 
 
 class Todo(Input, frozen=True, kw_only=True):
     items: Annotated[
         list[Item | str],
         Meta(
-            description="The whole list, in order. A text alone is pending.",
+            description="The whole list, in order. An item that is only a text is pending.",
             examples=[[{"text": "Write the tests", "status": "in_progress"}, {"text": "Run them"}]],
         ),
     ]

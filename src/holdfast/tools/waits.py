@@ -1,5 +1,5 @@
-"""How tools wait: for the database when it is away, for what others do, and for their own end when somebody
-cancels them."""
+"""How tools wait: for the database when it is unavailable, for what others do, and for their own end when
+they are cancelled."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,12 +19,12 @@ Work = Callable[[ToolContext, Any], Awaitable[ToolAnswer]]
 
 
 def patient(work: Work) -> Work:
-    """Begins anew while the database cannot be asked: for what may be repeated."""
+    """Retries while the database is unavailable: for what may be repeated."""
     return patiently(work)
 
 
 def patiently(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """The same for a question. A call whose chat is somebody else's meanwhile is cancelled from outside."""
+    """The same for a read. If somebody else takes the chat meanwhile, the call is cancelled from outside."""
 
     async def asking(*args: P.args, **kwargs: P.kwargs) -> T:
         while True:
@@ -39,8 +39,8 @@ def patiently(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
 
 
 def whole(work: Work) -> Work:
-    """Once begun it comes to its end: what was done is known, and the model is told, whoever is interrupted
-    meanwhile."""
+    """Once started it completes, so that the result is known and the model is told, even if the call is
+    interrupted meanwhile."""
 
     async def run(context: ToolContext, given: Any) -> ToolAnswer:
         doing = asyncio.ensure_future(patient(work)(context, given))
@@ -53,8 +53,8 @@ def whole(work: Work) -> Work:
 
 
 async def heard(events: Listener, holds: Callable[[], Awaitable[bool]], seconds: float) -> bool:
-    """Looks whenever something is said, and now and then, until it holds or the time is over: which of
-    both."""
+    """Checks whenever there is a hint, and now and then, until the condition holds or the time is over;
+    returns which."""
     try:
         async with asyncio.timeout(seconds):
             while not await holds():

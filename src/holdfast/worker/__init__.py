@@ -1,2 +1,1 @@
-"""What drives chats: acquisition, leases, one runner per chat, model calls and tool calls, each step
-committed."""
+"""Runs chats: acquisition, one runner per chat, model calls and tool calls, each step committed."""

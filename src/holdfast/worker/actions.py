@@ -1,5 +1,5 @@
-"""What a turn can do next, and what that is decided on: plain data, for the decision in `worker/turn.py` and
-for those who carry it out."""
+"""The actions a turn can take next, and the data that decision is based on. Plain data, for the decision in
+`worker/turn.py` and for the code that carries it out."""
 
 from typing import Literal
 
@@ -7,37 +7,37 @@ from holdfast.core.failures import Failure
 from holdfast.core.shapes import Record
 from holdfast.worker.repeats import Repeats
 
-# free: below the threshold, or nobody knows.  full: it reached the threshold.  over: it reached the limit.
+# free: below the threshold, or unknown.  full: it reached the threshold.  over: it reached the limit.
 Context = Literal["free", "full", "over"]
 
 
 class TurnProgress(Record, frozen=True, kw_only=True):
-    """What history says about the turn; see `worker/history.py` and `worker/progress.py`."""
+    """What the history says about the turn; see `worker/history.py` and `worker/progress.py`."""
 
-    # The model has said its last word: nothing in history waits for an answer.
+    # The model has finished: nothing in history waits for an answer.
     complete: bool
-    # A call of the newest step went to a tool that ends the turn.
+    # A call of the newest step used a tool that ends the turn.
     ended_by_tool: bool = False
     # Calls that failed again and again.
     repeats: Repeats = Repeats()
-    # A budget of the chat or of somebody above it is spent.
+    # A budget of the chat or one of its ancestors is spent.
     over_budget: bool = False
-    # Why no more is expected of the agent of a run.
+    # Why nothing more is expected of the agent of a run.
     given_up: Failure | None = None
-    # What the last step was shown, compared with what the model can take.
+    # How full the context was in the last step.
     context: Context = "free"
-    # How many summaries were made without a smaller context after them.
+    # How many summaries were made without making the context smaller.
     compactions_in_vain: int = 0
 
 
 class TurnLimits(Record, frozen=True, kw_only=True):
     steps: int = 1200
-    # Percent of the context at which history is summarised; 100: never by itself.
+    # Percent of the context at which history is summarised; 100: never automatically.
     compaction_threshold: int = 70
 
 
 class RunCalls(Record, frozen=True, kw_only=True):
-    """Tool calls that this server executes and nobody must approve."""
+    """Tool calls that this server executes and that need no approval."""
 
 
 class AskPeople(Record, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class CompactHistory(Record, frozen=True, kw_only=True):
 
 
 class Finish(Record, frozen=True, kw_only=True):
-    """The turn is over; `limit` says which limit ended it."""
+    """The turn is over; `limit` is the limit that ended it, if any."""
 
     limit: Failure | None = None
 
@@ -59,7 +59,7 @@ class EndWithFailure(Record, frozen=True, kw_only=True):
 
 
 class CallModel(Record, frozen=True, kw_only=True):
-    """`nudge`: the model is told first that it repeats itself."""
+    """`nudge`: the model is first told that it repeats itself."""
 
     nudge: bool = False
 

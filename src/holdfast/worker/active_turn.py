@@ -1,10 +1,11 @@
 """A turn that this process works on: the owned chat, the set-up of the turn, and what the process remembers
-of its attempts and calls. Nothing here is true for anybody else; what counts is committed."""
+of its attempts and calls. This state is private to the process; only what is committed counts."""
 
 import asyncio
+from datetime import datetime
 
 from holdfast.chats.commands import NewStep
-from holdfast.chats.new_agent import NewAgent
+from holdfast.chats.start import NewAgent
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.chats import Settings
 from holdfast.core.clock import Stopwatch
@@ -16,6 +17,7 @@ from holdfast.core.shapes import Record
 from holdfast.core.steps import StepKind
 from holdfast.core.usage import Budget
 from holdfast.prompt.sources import PromptChat
+from holdfast.providers.assemble import Assembler
 from holdfast.providers.registry import Model
 from holdfast.store.approvals import decided
 from holdfast.store.budgets import all_caps, caps
@@ -28,19 +30,34 @@ from holdfast.store.settings_rules import settings
 from holdfast.tools.contract import Tool
 from holdfast.tools.modes import Mode, find_mode
 from holdfast.tools.registry import ToolPlace
-from holdfast.worker.attempt import Attempt
 from holdfast.worker.owned_chat import NotOurs, OwnedChat
 from holdfast.worker.resources import Resources
 from holdfast.worker.setup import TurnSetup, set_up
 from holdfast.worker.terms import Terms
 
 
+class Attempt:
+    """One attempt at a step: the answer as it is received. It is committed at the end, or an interrupt keeps
+    what has arrived."""
+
+    def __init__(
+        self, episode: Episode, step: NewStep, assembler: Assembler, model: Model, watch: Stopwatch
+    ) -> None:
+        self.episode = episode
+        self.step = step
+        self.assembler = assembler
+        self.model = model
+        self.watch = watch
+        self.first_part_at: datetime | None = None
+        self.first_part_seconds = 0.0
+
+
 class StartedAgent(Record, frozen=True, kw_only=True):
-    """An agent's chat that was just made here, so that nothing of it has to be read."""
+    """An agent's chat that was just created here, so that nothing of it has to be read."""
 
     agent: NewAgent
     messages: tuple[Message, ...]
-    # Whether its first attempt is counted already.
+    # Whether its first attempt has already been counted.
     begun: bool
 
 
@@ -51,13 +68,15 @@ class ActiveTurn:
         self.settings = resources.settings
         self.models = resources.models
         self.clock = resources.clock
-        # Whether a budget binds the chat, its own or one above it; None: that is to be looked up.
+        # Whether a budget applies to the chat, its own or an ancestor's; None: not looked up yet.
         self.budgeted: bool | None = None
-        # The episode whose attempt was counted together with the results before it, and is still to be made.
+        # The episode whose attempt was counted together with the results before it, and has not been made
+        # yet.
         self.begun: Episode | None = None
-        # The calls that were begun here, with their run number: none is begun twice under the same one.
+        # The calls that were started here, with their run number: none is started twice under the same
+        # number.
         self.begun_calls: set[tuple[CallId, int]] = set()
-        # Those of them that did not end when they were cancelled: whatever they come to is nobody's.
+        # Those that did not end when they were cancelled: their results are discarded.
         self.given_up: set[tuple[CallId, int]] = set()
         # What is being received, until its commit.
         self.attempt: Attempt | None = None
@@ -88,11 +107,11 @@ class ActiveTurn:
         self.begun = self.episode if started.begun else None
 
     async def prepare(self) -> None:
-        """Reads what was chosen for the turn, once when it begins."""
+        """Reads the settings for the turn, once when it starts."""
         chat, number = self.chat, self.chat.view.chat.turn
         if self._set_up_for == number:
             return
-        # Before the question: a hint that comes meanwhile asks for another look.
+        # Set before the query: a hint that comes meanwhile asks for another look.
         self.budgeted = False
         agreed = constant(None) if chat.view.chat.run_id is None else agent_terms(chat.chat_id)
         chosen, agent, budgets, terms = await chat.read(
@@ -111,7 +130,7 @@ class ActiveTurn:
         self._set_up_for = number
 
     async def hear_decisions(self) -> None:
-        """What people said of tools: it may have been taken back, or added, while the turn runs."""
+        """People's decisions on tools: they may have been revoked, or added, while the turn runs."""
         verdicts, always = await self.chat.read(decided(self.chat.chat_id))
         self.setup = self.setup.with_decisions(verdicts, always)
 
@@ -148,7 +167,7 @@ class ActiveTurn:
         self.known_modes = tuple(find_mode(name, self.settings.modes) for name in names)
         return self.known_modes
 
-    # --- what is so ---
+    # --- state ---
 
     @property
     def model_name(self) -> str | None:
@@ -179,13 +198,13 @@ class ActiveTurn:
 
     @property
     def caps(self) -> Query[tuple[Budget, ...]]:
-        """The budgets that bind the chat. One that nobody started belongs to no run."""
+        """The budgets that apply to the chat. A chat with a person as its origin belongs to no run."""
         chat = self.chat.view.chat
         return all_caps(chat.id) if chat.is_agent else caps(chat.id)
 
     @property
     def unbegun(self) -> tuple[CallId, ...]:
-        """Calls that were marked as started here, and that nothing was done for."""
+        """Calls that were marked as started here, but never began."""
         return tuple(
             call.call_id
             for call in self.chat.view.calls
@@ -194,10 +213,10 @@ class ActiveTurn:
             and (call.call_id, call.run) not in self.begun_calls
         )
 
-    # --- what is made ---
+    # --- new steps ---
 
     def new_step(self, kind: StepKind = "model") -> NewStep:
-        """One that begins now."""
+        """A step that starts now."""
         self.watch = Stopwatch(self.clock)
         return NewStep(kind=kind, started_at=self.watch.started_at)
 

@@ -1,5 +1,6 @@
-"""Agents that are made in a worker's own process: they are its own from their first commit, which also counts
-their first attempt. Nobody has to look for them, and nothing of them is read before their model is called."""
+"""Agents that are created in a worker's own process: they belong to it from their first commit, which also
+counts their first attempt. Nobody has to look for them, and nothing of them is read before their model is
+called."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,7 +9,7 @@ from typing import Any, TypeVar
 
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import Acquire, BeginAttempt, Command
-from holdfast.chats.new_agent import NewAgent
+from holdfast.chats.start import NewAgent
 from holdfast.chats.view import View
 from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError, StoreClosed
@@ -25,8 +26,8 @@ T = TypeVar("T")
 
 
 class AgentStarts:
-    """`room` says how many more agents of an owner fit; `start` runs a chat that is ours: as it was made, or
-    as it was found."""
+    """`room` says how many more agents of an owner fit; `start` runs a chat that is ours: as it was created,
+    or as it was found."""
 
     def __init__(
         self,
@@ -44,26 +45,26 @@ class AgentStarts:
         self._surroundings = surroundings
         self._room = room
         self._start = start
-        # Places that are kept for agents that are just being made.
+        # Slots reserved for agents that are just being created.
         self._claimed = 0
         self._making: set[asyncio.Task[Any]] = set()
 
     async def make(self, agents: Sequence[NewAgent], beside: Query[T]) -> tuple[T, list[Refusal | None]]:
-        """Writes `beside`, which makes the agents known, and makes them: ours as far as there is room; the
-        others wait for anybody. Once begun it is brought to its end, whoever is cancelled meanwhile: an agent
-        that is ours and that nobody runs would wait for ever."""
+        """Writes `beside`, which makes the agents known, and creates them: ours as far as there is room; the
+        others wait for any worker. Once started this always completes, even if the caller is cancelled: an
+        agent that is ours and that nobody runs would wait forever."""
         making = asyncio.create_task(self._make(agents, beside))
         self._making.add(making)
         making.add_done_callback(self._made)
         return await asyncio.shield(making)
 
     async def settle(self, timeout_seconds: float) -> None:
-        """Waits until what is being made is made, and run."""
+        """Waits until what is being created has been created, and is running."""
         if self._making:
             await asyncio.wait(self._making, timeout=timeout_seconds)
 
     async def close(self, timeout_seconds: float) -> None:
-        """The same, and gives up what takes longer: its worker runs nothing any more."""
+        """The same, but gives up what takes longer: its worker runs nothing any more."""
         await self.settle(timeout_seconds)
         for making in self._making:
             making.cancel()
@@ -73,7 +74,7 @@ class AgentStarts:
     def _made(self, making: "asyncio.Task[Any]") -> None:
         self._making.discard(making)
         if not making.cancelled():
-            making.exception()  # who asked may have stopped waiting
+            making.exception()  # the caller may have stopped waiting
 
     async def _make(self, agents: Sequence[NewAgent], beside: Query[T]) -> tuple[T, list[Refusal | None]]:
         ours, others = self._claim(agents)
@@ -98,7 +99,7 @@ class AgentStarts:
         return answer, [refused.get(agent.chat_id) for agent in agents]
 
     def _claim(self, agents: Sequence[NewAgent]) -> tuple[list[NewAgent], list[NewAgent]]:
-        """Those that there is a place for, which is theirs from here on, and the others."""
+        """Those that get a slot, which is reserved from now on, and the others."""
         ours: list[NewAgent] = []
         others: list[NewAgent] = []
         for agent in agents:
@@ -114,8 +115,7 @@ class AgentStarts:
         return Acquire(worker_id=self._lease.worker_id, expires_at=expires_at)
 
     async def _said_to(self, agents: Sequence[NewAgent]) -> list[tuple[Command, ...]]:
-        """The first attempt of each, with what the place it works in says to it, asked once for each
-        place."""
+        """The first attempt of each, with the instructions of its workspace, read once per workspace."""
         asked: dict[WorkspaceId | None, tuple[Command, ...]] = {}
         for agent in agents:
             place = agent.create.settings.workspace_id
@@ -124,7 +124,7 @@ class AgentStarts:
         return [asked[agent.create.settings.workspace_id] for agent in agents]
 
     async def _begin(self, agent: NewAgent) -> tuple[Command, ...]:
-        """Nothing, if the place cannot be read: the turn meets that again, where it belongs."""
+        """Nothing, if the workspace cannot be read: the turn runs into that again and reports it."""
         if self._surroundings is None:
             return (BeginAttempt(),)
         create = agent.create
@@ -143,7 +143,7 @@ class AgentStarts:
             started = StartedAgent(agent=agent, messages=made.change.messages, begun=begun)
             self._start_ours(made.view, started)
         else:
-            # There already: perhaps by the same commit, whose answer was lost.
+            # It exists already: perhaps by the same commit, whose answer was lost.
             self._start_ours(await self._store.view(agent.chat_id), None)
 
     def _start_ours(self, view: View | None, started: StartedAgent | None) -> None:

@@ -34,7 +34,7 @@ from holdfast.worker.settings import WorkerSettings
 from holdfast.worker.titles import describe
 
 INDEX_SECONDS = 1.0
-# So long may taking or making chats still take when the worker stops.
+# How long taking or creating chats may still take when the worker stops.
 HAND_OVER_SECONDS = 1.0
 
 
@@ -70,12 +70,12 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         self._isolation = isolation
         self._tool_sources = tool_sources
         self._agent_starts: AgentStarts | None = None
-        # Whether chats may wait for a place: else nobody comes when one is free.
+        # Whether chats may be waiting for a slot: otherwise nobody takes them when one becomes free.
         self._crowded = True
         self._untold = asyncio.Event()
 
     def use(self, settings: WorkerSettings) -> None:
-        """For chats that are taken from now on; the lease stays as it was given."""
+        """Applies to chats taken from now on; the lease stays as it was given."""
         self.settings = settings
 
     @property
@@ -83,7 +83,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
     def poll_seconds(self) -> float:
         return self.settings.poll_seconds
 
-    # --- the life of a lease ---
+    # --- lifetime of a lease ---
 
     @override
     def begin(self, lease: LeaseRenewal) -> None:
@@ -99,7 +99,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
 
     @property
     def agent_starts(self) -> AgentStarts:
-        """Makes agents that are this worker's own from their first commit."""
+        """Creates agents that belong to this worker from their first commit."""
         if self._agent_starts is None:
             raise Bug("agents are started without a lease")
         return self._agent_starts
@@ -112,8 +112,8 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
 
     @override
     async def hand_over(self) -> None:
-        """Everybody at once: what runs no call ends now, the others within the grace. What is just being made
-        or taken is started, and handed over with the rest."""
+        """All at once: chats that run no call end now, the others within the grace period. What is just being
+        created or taken is started first, and handed over with the rest."""
         await self.agent_starts.settle(HAND_OVER_SECONDS)
         await self.taken(HAND_OVER_SECONDS)
         grace = self.settings.grace_seconds
@@ -142,7 +142,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         limits = capacity(
             top_level=max(settings.max_chats - (len(running) - agents), 0),
             agents=max(settings.max_agents - agents, 0),
-            # Whoever's they are, so many more are within every owner's limit.
+            # Whoever owns them, this many more are within every owner's limit.
             room=min(
                 (settings.max_per_user - count for count in counts.values() if count < settings.max_per_user),
                 default=settings.max_per_user,
@@ -155,7 +155,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
             )
             if views:
                 return views
-        # All that could be taken, unless it was somebody's whom we did not ask for.
+        # There are no more, unless they belong to an owner whom we left out.
         self._crowded = bool(full) or not all(min(limit) > 0 for limit in limits)
         return []
 
@@ -205,10 +205,10 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
 
     def _turn_ended(self, turn: ActiveTurn, texts: Texts) -> None:
         if turn.chat.view.chat.run_id is not None:
-            return  # an agent of a run: it has its name from there, and nobody lists it
+            return  # an agent of a run: the run named it, and it is not listed
         self.spawn(describe(turn, texts), f"title of {turn.chat.chat_id}")
 
-    # --- what moves meanwhile ---
+    # --- changes meanwhile ---
 
     @override
     def hear(self, event: BusEvent) -> None:
@@ -235,7 +235,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
 
     @override
     async def look(self) -> None:
-        """What moved under the runners without a hint, or with one that was lost."""
+        """Finds changes to the runners' chats without a hint, or with a lost one."""
         runners = dict(self.held)
         owned = {hint.chat_id: hint for hint in await self._store.read(owned_by(self.lease.worker_id))}
         for chat_id, runner in runners.items():
@@ -267,8 +267,8 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
 
 
 def capacity(*, top_level: int, agents: int, room: int) -> list[tuple[int, int]]:
-    """How many top-level chats and agents to ask for, in tries of which the first that finds any counts. Both
-    together are never more than the room, for all of them may be one owner's."""
+    """How many top-level chats and agents to ask for, as a list of tries; the first that finds any counts.
+    Both together never exceed the room, because all of them may belong to one owner."""
     if room == 1:
         return [(min(top_level, 1), 0), (0, min(agents, 1))]
     for_agents = min(agents, room // 2)

@@ -1,5 +1,5 @@
-"""Ends of sub-agents that no call of their parents tells of become notices. Any replica may do it, at any
-time: the delivery and the notice's key let it happen once."""
+"""Turns ends of sub-agents that no call of their parents reports into notices. Any replica may do it at any
+time: the delivery and the notice's key ensure that it happens once."""
 
 from holdfast.chats.commands import Notify
 from holdfast.chats.view import Delivery
@@ -11,17 +11,17 @@ from holdfast.tools.family import Isolation
 from holdfast.tools.output import bound
 
 BATCH = 200
-# What a notice holds of the result; read_agent has the whole.
+# How much of the result a notice contains; `read_agent` returns all of it.
 RESULT_LIMIT = 10_000
 
 
 async def tell_parents(store: Store, isolation: Isolation | None, after_seconds: float) -> bool:
-    """Whether there may be more. A parent that runs is left that long to ask by itself."""
+    """Whether there may be more. A running parent gets this long to ask for itself."""
     untold = await store.read(children.untold(BATCH, after_seconds))
     told = 0
     for delivery in untold:
         if delivery.parent_id is not None:
-            # A refusal means that the parent is gone; nothing to do, that somebody was quicker.
+            # A refusal means that the parent is gone; an empty change, that somebody else was first.
             notice = await _notice(store, delivery, isolation)
             told += isinstance(await store.transition(delivery.parent_id, notice), Applied)
     return told == BATCH
@@ -44,8 +44,8 @@ async def _notice(store: Store, delivery: Delivery, isolation: Isolation | None)
 
 
 async def _was_stopped_below_another(store: Store, delivery: Delivery) -> bool:
-    """Who stops a sub-agent stops those below it, and who edits a message all that was started there: one
-    that rested already must not be set going by the end of another."""
+    """Stopping a sub-agent stops those below it, and editing a message stops everything that was started
+    there: one that was at rest must not be woken by the end of another."""
     if delivery.outcome != "interrupted" or delivery.failure is not None or delivery.parent_id is None:
         return False
     parent = await store.read(children.child(delivery.parent_id))

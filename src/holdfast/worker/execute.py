@@ -1,6 +1,6 @@
-"""Tool calls of a step: some at once, each started and finished by a commit. Directly before an effect the
-lease is compared; the end of a call is recorded whatever happened to the chat meanwhile, as long as the lease
-is ours."""
+"""The tool calls of a step: several at once, each started and finished by a commit. Directly before an effect
+the lease is checked. The end of a call is recorded whatever happened to the chat meanwhile, as long as the
+lease is ours."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ from holdfast.worker.surroundings import mode_is_news, wrote
 log = structlog.get_logger(__name__)
 
 Running = dict[asyncio.Task[PerformedCall], Call]
-# What comes next, if the chat were as a view says.
+# The next action, if the chat were as a view says.
 Decide = Callable[[ActiveTurn, View], Awaitable[Action]]
 
 
@@ -37,7 +37,7 @@ async def run_calls(turn: ActiveTurn, decide: Decide) -> None:
 
 async def _run_calls(turn: ActiveTurn, decide: Decide) -> None:
     if _somebody_is_to_be_asked(turn):
-        # Whoever takes the chat over sorts it out as after a crash; that may be us.
+        # The next owner deals with it as after a crash; that may be us.
         await turn.chat.record(Release())
         return
     running: Running = {}
@@ -53,13 +53,13 @@ async def _run_calls(turn: ActiveTurn, decide: Decide) -> None:
                 del running[task]
             await _begin_started(turn, running)
     except BaseException:
-        # Interrupted, edited, deleted, or the lease is lost: what runs ends before anything else begins.
+        # Interrupted, edited, deleted, or the lease is lost: running calls end before anything else starts.
         await _stop(turn, running)
         raise
 
 
 def _somebody_is_to_be_asked(turn: ActiveTurn) -> bool:
-    """Whether a call that must not be repeated was begun here and nobody heard how it ended."""
+    """Whether a call that must not be repeated was started here and its result is unknown."""
     return any(
         call.on_uncertain == "ask"
         and call.effect == "unsafe"
@@ -73,7 +73,7 @@ def _in_state(view: View, state: str) -> list[Call]:
 
 
 async def _begin_started(turn: ActiveTurn, running: Running) -> None:
-    """A task for every call that is marked as started and has none."""
+    """Starts a task for every call that is marked as started and has none."""
     begun = {call.call_id for call in running.values()}
     fresh = [call for call in _in_state(turn.chat.view, "started") if call.call_id not in begun]
     if not fresh:
@@ -119,7 +119,7 @@ async def _what_follows(
         return None
     if pending := _in_state(view, "pending"):
         return StartCalls(call_ids=(pending[0].call_id,))
-    # What was written is checked first: the ends of the calls do not wait for that.
+    # Written files are checked first, but recording the ends of the calls does not wait for that.
     if not last or wrote(turn, view) or await mode_is_news(turn):
         return None
     if isinstance(action := await decide(turn, view), CallModel):
@@ -128,8 +128,8 @@ async def _what_follows(
 
 
 async def _finish_late(turn: ActiveTurn, call: Call, end: FinishCall) -> None:
-    """The chat moved, or the commit was made although its answer was lost. The end counts all the same; the
-    other calls go on if only the second was so."""
+    """The chat moved, or the commit was made although its answer was lost. The end is valid all the same; the
+    other calls continue only in the second case."""
     before = turn.chat.view
     await turn.chat.reload()
     if any(other.call_id == call.call_id and other.state == "started" for other in turn.chat.view.calls):
@@ -139,7 +139,7 @@ async def _finish_late(turn: ActiveTurn, call: Call, end: FinishCall) -> None:
 
 
 def _moved(before: View, after: View) -> bool:
-    """Whether what is being done no longer fits."""
+    """Whether the work in progress no longer fits the chat."""
     old, new = before.chat, after.chat
     return (old.status, old.history_version) != (new.status, new.history_version)
 
@@ -158,15 +158,15 @@ def _end(call: Call, ended: PerformedCall) -> FinishCall:
 
 
 async def _stop(turn: ActiveTurn, running: Running) -> None:
-    """Cancels what runs and records what really ended in time; what did not is given up, its outcome
-    unknown."""
+    """Cancels running calls and records those that really ended in time; the others are given up, their
+    outcome unknown."""
     if not running:
         return
     for task in running:
         task.cancel()
     ending = asyncio.ensure_future(_record_ends(turn, running))
     while not ending.done():
-        # Whoever cancels us once more has to wait as well: nothing else may begin before this has ended.
+        # Another cancellation has to wait as well: nothing else may start before this has ended.
         with suppress(asyncio.CancelledError):
             await asyncio.shield(ending)
     if not ending.cancelled() and (error := ending.exception()) is not None:
@@ -184,6 +184,6 @@ async def _record_ends(turn: ActiveTurn, running: Running) -> None:
         call = running[task]
         if task.cancelled() or task.exception() is not None or (call.call_id, call.run) not in started:
             continue
-        # Stale: the call was given up by somebody else, or the lease is not ours any more.
+        # Stale: somebody else gave the call up, or the lease is no longer ours.
         with suppress(Stale, NotOurs):
             await turn.chat.record(_end(call, task.result()))

@@ -1,6 +1,6 @@
-"""The history of an owned chat, kept beside the database so that a step reads nothing: what the model is
-shown, and what it says about the turn. It only grows by what was committed, and is read anew when anybody
-else changed it; both ways come to the same."""
+"""The history of an owned chat, kept in memory so that a step reads nothing: what the model is shown, and
+what it says about the turn. It grows by what was committed, and is read again when somebody else changed it;
+both ways give the same result."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -20,7 +20,7 @@ from holdfast.worker.repeats import Repeats
 
 
 def go_on(due: bool) -> tuple[NewMessage, ...]:
-    """What follows an answer that its provider paused: people need not see it."""
+    """The message after an answer that its provider paused; people do not need to see it."""
     return (NewMessage(role="system", parts=(GO_ON,), visibility="model"),) if due else ()
 
 
@@ -30,7 +30,7 @@ def nudges(due: bool) -> tuple[NewMessage, ...]:
 
 class History:
     def __init__(self, version: int, entries: Iterable[HistoryEntry]) -> None:
-        # The history version this stands for.
+        # The history version this corresponds to.
         self.version = version
         self.prompt = PromptHistory()
         self.first_text: str | None = None
@@ -39,18 +39,18 @@ class History:
         self._extend(entries)
 
     def _begin(self) -> None:
-        """Nothing is known before a summary: whoever reads the history anew begins there too."""
+        """Starts from the newest summary, like every reader of the history."""
         self.complete = False
-        # What users said since the last whole answer: a summary must not swallow it.
+        # What users said since the last complete answer: a summary must not swallow it.
         self.unanswered: list[HistoryEntry] = []
         self._just_answered: list[HistoryEntry] = []
         # The calls of the newest step.
         self.calls: dict[CallId, ToolCall] = {}
-        # The newest step whose context is known: how much it was, of how much, for which model.
+        # The newest step whose context size is known: how much was used, of how much, by which model.
         self.context_used: int | None = None
         self.context_limit: int | None = None
         self.context_model: str | None = None
-        # The workspace whose instructions the model was last shown; empty: that of a chat without one.
+        # The workspace whose instructions the model was last shown; empty for a chat without one.
         self.instructed_for: str | None = None
         # The mode that the model was last told of.
         self.mode_told = BUILD
@@ -73,7 +73,7 @@ class History:
 
     def _look(self, entry: HistoryEntry) -> None:
         if entry.turn != self._turn:
-            # A new turn may try again what failed in the last one.
+            # A new turn may retry what failed in the last one.
             self._turn, self._repeats = entry.turn, Repeats()
         match entry.role:
             case "assistant":
@@ -113,14 +113,14 @@ class History:
             self._repeats = self._repeats.told()
             return
         if GO_ON.code in codes:
-            # The answer before it was none yet.
+            # The answer before it was not complete yet.
             self.unanswered = self._just_answered
         self.unanswered.append(entry)
         if self.first_text is None and entry.role == "user":
             self.first_text = _text(entry)
 
     def repeats(self, turn: int, results: Iterable[Call]) -> Repeats:
-        """How often calls of this turn failed in the same way, when these results are in history too."""
+        """How often calls of this turn failed in the same way, with these results included."""
         before = self._repeats if turn == self._turn else Repeats()
         return before.after(self.calls, results)
 
@@ -128,7 +128,7 @@ class History:
 def _noted(entry: HistoryEntry, code: str, field: str) -> str:
     for part in entry.parts:
         if isinstance(part, Notice) and part.code == code:
-            # Anything may stand there in a history that was imported.
+            # An imported history may contain anything here.
             data: Json = part.data
             if isinstance(data, dict):
                 return str(cast(dict[str, Json], data).get(field, ""))

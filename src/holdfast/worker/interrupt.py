@@ -1,5 +1,5 @@
-"""The end of an interrupted turn: what was streamed is kept, marked as interrupted; nothing it asked for is
-run."""
+"""The end of an interrupted turn: what was streamed is kept, marked as interrupted, and none of the calls in
+it are run."""
 
 from holdfast.chats.commands import FinishInterrupt, NewCall, NewMessage
 from holdfast.core.parts import ToolCall

@@ -1,6 +1,6 @@
-"""What watchers of one chat see of a step under way. Its parts are numbered from 1 within an episode, sent as
-they come, kept (up to 1 MiB) to be repeated for a watcher that missed some. Nothing here is true: the commit
-is."""
+"""What watchers of a chat see of a step in progress. Its parts are numbered from 1 within an episode, sent as
+they come, and kept (up to 1 MiB) to be repeated for a watcher that missed some. None of this is
+authoritative; the commit is."""
 
 from collections import deque
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class LiveText:
         self._kept_bytes = 0
 
     def end(self) -> None:
-        """The episode is committed or given up: there is nothing to repeat."""
+        """The episode was committed or given up: there is nothing left to repeat."""
         self._episode = None
         self._kept.clear()
         self._kept_bytes = 0
@@ -53,7 +53,7 @@ class LiveText:
         )
 
     def step(self, turn: int, number: int, step: NewStep) -> None:
-        """The step as it stands: not repeated, for the next one says more."""
+        """The step's current state. It is not repeated, because the next update supersedes it."""
         if self._episode is not None:
             self._publish(
                 LiveStep(

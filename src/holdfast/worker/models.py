@@ -1,5 +1,5 @@
-"""The models and prices a worker uses, behind one small interface: configuration may change at
-any time, a turn asks anew for each call."""
+"""The models and prices a worker uses, behind one small interface. Configuration may change at any time, so a
+turn asks again for each call."""
 
 import asyncio
 from typing import Protocol
@@ -16,20 +16,20 @@ from holdfast.providers.registry import Model, ModelRegistry
 
 class Models(Protocol):
     def resolve(self, name: str | None) -> Model:
-        """The model with this name, or the default one when there is none (any more). AttemptFailed or
+        """The model with this name, or the default one if it does not exist (any more). AttemptFailed or
         InvalidInput say why none can be called."""
         ...
 
     def learn(self, model: Model, limits: ModelLimits) -> None:
-        """What a refusal said about the model, for the calls that follow."""
+        """Remembers what a refusal said about the model, for later calls."""
         ...
 
     async def prepare(self, model: Model) -> None:
-        """Whatever `priced` needs for this model and would hold up the loop."""
+        """Loads whatever `priced` needs for this model and would block the loop."""
         ...
 
     def priced(self, model: Model, answer: ModelAnswer) -> Usage:
-        """The usage of an answer with its price and the limits of its model."""
+        """The usage of an answer, with its price and the limits of its model."""
         ...
 
 
@@ -48,7 +48,7 @@ class ConfiguredModels:
     async def prepare(self, model: Model) -> None:
         if self._prices.loaded or not self._prices.concern(_charging(model)):
             return
-        # Once for all who ask, whoever of them is cancelled meanwhile.
+        # Once for all callers, even if one of them is cancelled meanwhile.
         if self._loading is None or self._loading.done():
             self._loading = asyncio.create_task(asyncio.to_thread(self._prices.load))
         await asyncio.shield(self._loading)
@@ -70,7 +70,7 @@ class ConfiguredModels:
         )
 
     def _said_cost(self, model: Model, usage: Usage) -> int | None:
-        """By the price that the provider itself lists; a cached token counts as any other."""
+        """By the price that the provider itself lists; a cached token costs the same as any other."""
         price = self._registry.facts(model.provider.name, model.config.model).price
         if price is None:
             return None
@@ -78,5 +78,6 @@ class ConfiguredModels:
 
 
 def _charging(model: Model) -> str:
-    """The kind of provider whose prices count. Whoever asks for no key charges nothing that we know of."""
+    """The kind of provider whose prices apply. A provider that needs no key charges nothing that we know
+    of."""
     return "" if model.provider.api_key == NO_KEY else model.provider.kind

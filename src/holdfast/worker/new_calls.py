@@ -1,6 +1,6 @@
-"""The calls of an answer, judged before any runs: which tool, whether its input makes sense, who must agree.
-What cannot run is answered at once with what the model should do instead. A pure function of the answer and
-the rules."""
+"""Judges the calls of an answer before any is run: which tool, whether its input is valid, who must approve
+it. A call that cannot run is answered at once with what the model should do instead. A pure function of the
+answer and the rules."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -19,18 +19,18 @@ from holdfast.tools.contract import Tool, ToolError
 from holdfast.tools.modes import Mode, denied_text, forbidding
 from holdfast.tools.registry import ToolRegistry
 
-# A step with more calls than this is taken for a model gone astray.
+# A step with more calls than this is taken for a runaway model.
 MOST_CALLS = 100
 
 
 class Permitted(Record, frozen=True, kw_only=True):
-    """What the chat may use, and how its calls are treated."""
+    """The tools the chat may use, and how its calls are treated."""
 
     rules: ApprovalRules
     client_tools: Mapping[str, ClientTool]
     client_tool_seconds: float
     on_uncertain: Literal["tell", "ask"]
-    # What differs for single tools.
+    # Exceptions for single tools.
     uncertain_tools: Mapping[str, Literal["tell", "ask"]] = {}
 
 
@@ -120,7 +120,7 @@ def _answered(call: ToolCall, outcome: Outcome, text: str) -> NewCall:
 
 
 def _unreadable(call: ToolCall) -> str | None:
-    """Why the input is no JSON, if it is none; the model's own text is kept in its place."""
+    """Why the input is not JSON, if it is not; the model's own text is kept in its place."""
     if not isinstance(call.input, dict):
         return f"The input of {call.name} must be a JSON object."
     reason = invalid_input(call)

@@ -32,15 +32,15 @@ PREPARE_SECONDS = (0.2, 0.4, 0.8)
 
 
 class Stale(Exception):
-    """The chat moved on without us: what was being done no longer counts."""
+    """The chat moved on without us: the work in progress no longer counts."""
 
 
 class NotOurs(Exception):
-    """The chat has another owner, or none, or is gone."""
+    """The chat has another owner, or none, or was deleted."""
 
 
 class Texts(Record, frozen=True, kw_only=True):
-    """What a chat is about: the first thing a user said, and the last answer."""
+    """What a chat is about: the user's first message, and the last answer."""
 
     first: str | None = None
     last: str | None = None
@@ -65,12 +65,12 @@ class OwnedChat:
         self._history: History | None = None
         self._committing = 0
         self._newest_hint: Hint | None = None
-        # Whether a commit of ours ended a turn well, or at the user's wish.
+        # Whether a commit of ours ended a turn successfully, or at the user's request.
         self.turn_ended = False
-        # Called when somebody else changed the chat so that what is being done no longer fits.
+        # Called when somebody else changed the chat so that the work in progress no longer fits.
         self.when_moved: Callable[[], None] = _nobody_minds
 
-    # --- what is so ---
+    # --- state ---
 
     @property
     def owned(self) -> bool:
@@ -84,7 +84,7 @@ class OwnedChat:
         return self._history
 
     def know(self, messages: Iterable[Message]) -> None:
-        """All of its history, as it was just made."""
+        """All of its history, as it was just created."""
         self._history = History(self.view.chat.history_version, entries_of(messages))
 
     async def read(self, query: Query[T]) -> T:
@@ -96,8 +96,8 @@ class OwnedChat:
         return Texts() if history is None else Texts(first=history.first_text, last=history.last_text)
 
     async def reload(self) -> None:
-        """After anybody else changed the chat, or a commit of ours has an unknown end."""
-        # What was said until now is in what is read now.
+        """After somebody else changed the chat, or a commit of ours has an unknown result."""
+        # Hints received so far are covered by what is read now.
         self._newest_hint = None
         view = await self.persist(lambda: self.store.view(self.chat_id))
         if view is None:
@@ -116,26 +116,26 @@ class OwnedChat:
         )
 
     async def ready(self) -> None:
-        """Asked directly before every effect: nobody else can own the chat, and nobody is known to have
+        """Called directly before every effect: nobody else can own the chat, and as far as we know nobody has
         changed it."""
         if not await self.lease.until_fresh():
             raise NotOurs("the lease could not be kept")
         if self._is_outdated():
             raise Stale("the chat has moved on")
 
-    # --- what is committed ---
+    # --- commits ---
 
     async def commit(self, *commands: Command) -> Change:
-        """The commands as one version, if nothing the worker relies on has changed."""
+        """Commits the commands as one version, if nothing the worker relies on has changed."""
         fence = self.fence()
         change = await self._commit(fence, commands)
         if self._history is not None and self._history.version == fence.history_version:
-            # The fence held, so history was what we knew it to be.
+            # The fence held, so history was what we thought it was.
             self._history.extend(self.view.chat.history_version, entries_of(change.messages))
         return change
 
     async def record(self, *commands: Command) -> Change:
-        """The end of a call: only the lease must be ours still."""
+        """The end of a call: only the lease must still be ours."""
         return await self._commit(Fence(lease_number=self._lease_number), commands)
 
     async def _commit(self, fence: Fence, commands: tuple[Command, ...]) -> Change:
@@ -160,7 +160,7 @@ class OwnedChat:
         return result.change
 
     async def persist(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """While the database cannot be asked the work waits for it, as long as nobody else can own the
+        """While the database is unavailable the work waits for it, as long as nobody else can own the
         chat."""
         return await persist(ask, self._give_up)
 
@@ -169,8 +169,8 @@ class OwnedChat:
             raise NotOurs("the lease could not be kept") from error
 
     async def prepare(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """What a step needs that is not in the database alone: the system may refuse it at one moment (no
-        descriptor is free, a disk does not answer) and give it at the next."""
+        """Retries preparing what a step needs besides the database: the system may refuse it at one moment
+        (no free descriptor, a disk that does not answer) and grant it at the next."""
         for seconds in PREPARE_SECONDS:
             try:
                 return await self.persist(ask)
@@ -183,11 +183,11 @@ class OwnedChat:
     def committing(self) -> bool:
         return self._committing > 0
 
-    # --- what others do ---
+    # --- changes by others ---
 
     def hear(self, hint: Hint) -> None:
-        """Of a change that may be somebody else's. While we commit it may be our own: it is judged when the
-        commit is over, for it may as well be one that came just after."""
+        """A change that may be somebody else's. While we commit it may be our own, or one that came just
+        after: it is judged when the commit is over."""
         if self._newest_hint is None or hint.version > self._newest_hint.version:
             self._newest_hint = hint
         if not self.committing:

@@ -1,5 +1,5 @@
-"""One tool call, from its input to its outcome. Whatever a tool does (raise, hang, block, answer nonsense) is
-the outcome of that call and no more."""
+"""One tool call, from its input to its outcome. Whatever a tool does (raise, hang, block, return nonsense) is
+the outcome of that call and affects nothing else."""
 
 import asyncio
 import inspect
@@ -28,12 +28,12 @@ from holdfast.worker.threads import start_thread
 log = structlog.get_logger(__name__)
 
 
-# Together a minute.
+# A minute in total.
 SHORTAGE_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 25.0)
 
 
 class PerformedCall(Record, frozen=True, kw_only=True):
-    """How a call ended; `full_output` when the model is given less than all."""
+    """How a call ended; `full_output` is set when the model is given only part of it."""
 
     outcome: Outcome
     output: Json
@@ -44,17 +44,17 @@ class PerformedCall(Record, frozen=True, kw_only=True):
 
 
 async def perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedCall:
-    """The end of the call, with how long it took."""
+    """The end of the call, with its duration."""
     watch = Stopwatch(turn.clock)
     ended = await _perform(turn, call, call_input)
     return ended if ended.outcome == "uncertain" else replace(ended, seconds=watch.seconds)
 
 
 async def _perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedCall:
-    """Cancelled, it still gives what the tool made of it, if the tool made anything of it."""
+    """If cancelled, it still returns the tool's result, if the tool produced one."""
     begun = (call.call_id, call.run)
     if begun in turn.begun_calls and call.effect == "unsafe":
-        # It was begun here, and nobody heard how it ended.
+        # It was started here, and its result is unknown.
         return PerformedCall(outcome="uncertain", output=UNCERTAIN)
     tool = turn.setup.tools.get(call.name)
     if tool is None or tool.run is None:
@@ -90,9 +90,9 @@ async def _perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedC
             raise
         return PerformedCall(outcome="failed", output=f"{tool.name} was cancelled.")
     except KeyboardInterrupt:
-        raise  # somebody's at the terminal: it is for the process
+        raise  # pressed by somebody at the terminal: it is for the process
     except BaseException as error:
-        # Also GeneratorExit, or a group with one in it: what a tool raises ends no more than its call.
+        # Also GeneratorExit, or a group with one in it: whatever a tool raises ends only its call.
         if is_shortage(error):
             return _ended(
                 tool, ToolAnswer(output=f"{tool.name} failed: {shortage_of(error).text}", outcome="failed")
@@ -104,14 +104,15 @@ async def _perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedC
 
 
 def _reach_of(approval: Approval | None) -> Scope:
-    """How far an approval reaches: what the person chose, or what their rule says for all their chats."""
+    """The scope of an approval: what the person chose, or what their rule says for all their chats."""
     if approval is None:
         return "once"
     return "always" if approval.by == "rule" else approval.scope
 
 
 async def _repeated(turn: ActiveTurn, call: Call, work: Callable[[], Awaitable[Any]]) -> Any:
-    """While the machine is short of something a call begins anew, if it may be repeated or was not begun."""
+    """While the machine is short of something, a call is started again if it may be repeated or had not
+    begun."""
     for seconds in SHORTAGE_SECONDS:
         try:
             return await work()
@@ -132,7 +133,7 @@ async def _run(tool: Tool, context: ToolContext, parsed: Input) -> Any:
 
 
 def _seconds(tool: Tool, context: ToolContext) -> float | None:
-    """How long it is waited for; None: it minds the time itself."""
+    """How long it is waited for; None: the tool enforces its own time limit."""
     return None if tool.timeout_seconds is None else context.seconds or tool.timeout_seconds
 
 
@@ -143,7 +144,7 @@ async def _on_the_loop(tool: Tool, context: ToolContext, work: Any) -> Any:
             return await work
     except TimeoutError:
         if not limit.expired():
-            raise  # the tool's own
+            raise  # raised by the tool itself
         raise ToolError(
             f"{tool.name} did not end within {seconds:g} s and was stopped; it may have had effects."
         ) from None
@@ -160,7 +161,7 @@ async def _in_a_thread(tool: Tool, context: ToolContext, parsed: Input) -> Any:
     try:
         done, _ = await asyncio.wait({future}, timeout=seconds)
     except asyncio.CancelledError:
-        # A thread cannot be stopped: its real end is worth waiting for, until somebody loses patience.
+        # A thread cannot be stopped, so its real end is worth waiting for, up to a limit.
         done, _ = await asyncio.wait({future})
     if not done:
         raise ToolError(
@@ -171,7 +172,7 @@ async def _in_a_thread(tool: Tool, context: ToolContext, parsed: Input) -> Any:
 
 
 def _hear(future: "asyncio.Future[Any]") -> None:
-    """An error after everybody left is nobody's."""
+    """Retrieves an error that nobody waits for any more."""
     if not future.cancelled():
         future.exception()
 
@@ -179,13 +180,13 @@ def _hear(future: "asyncio.Future[Any]") -> None:
 def _ended(tool: Tool, answer: Any) -> PerformedCall:
     if not isinstance(answer, ToolAnswer):
         return PerformedCall(
-            outcome="failed", output=f"{tool.name} gave no answer but {type(answer).__name__}."
+            outcome="failed", output=f"{tool.name} returned no answer but {type(answer).__name__}."
         )
     try:
         output, full_output = shown(answer.output)
     except ValueError as error:
         return PerformedCall(
-            outcome="failed", output=f"{tool.name} gave an answer that is not JSON: {error}."
+            outcome="failed", output=f"{tool.name} returned an answer that is not JSON: {error}."
         )
     return PerformedCall(
         outcome=answer.outcome,

@@ -1,4 +1,4 @@
-"""What history and the store say about the turn, for the decision what comes next."""
+"""What history and the store say about the turn, for the decision about the next action."""
 
 from collections.abc import Iterable
 
@@ -10,12 +10,12 @@ from holdfast.worker.actions import Context, TurnProgress
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import History
 
-# Turns to look back for summaries that were of no use.
+# How many turns to look back for summaries that did not help.
 TURNS_BACK = 10
 
 
 async def read_progress(turn: ActiveTurn, view: View) -> TurnProgress:
-    """As it would be, if the chat were as this view says."""
+    """As it would be if the chat were as this view says."""
     chat = view.chat
     history = await turn.chat.history()
     finished = [call for call in view.calls if call.state == "finished" and not call.abandoned]
@@ -38,7 +38,7 @@ async def read_progress(turn: ActiveTurn, view: View) -> TurnProgress:
 async def _over_budget(turn: ActiveTurn) -> bool:
     if turn.budgeted is False:
         return False
-    # Before the question, as in `ActiveTurn.prepare`.
+    # Set before the query, as in `ActiveTurn.prepare`.
     turn.budgeted = False
     budgets = await turn.chat.read(turn.caps)
     if budgets:
@@ -47,7 +47,7 @@ async def _over_budget(turn: ActiveTurn) -> bool:
 
 
 def _context(turn: ActiveTurn, history: History) -> Context:
-    """What the last step was shown, for the model that is called next."""
+    """How full the context of the last step was, for the model that is called next."""
     config = turn.setup.model_config
     limit = history.context_limit
     if config is not None:
@@ -64,7 +64,7 @@ def context_of(used: int | None, limit: int | None, threshold_percent: int) -> C
 
 
 def compactions_in_vain(steps: Iterable[Step], threshold_percent: int) -> int:
-    """How many of the last summaries were followed by a step that was just as full, or by none at all."""
+    """How many of the last summaries were followed by a step that was just as full, or by none."""
     count = 0
     just_compacted = False
     for step in steps:

@@ -1,5 +1,5 @@
-"""Calls that fail again and again with the same input, counted by step. Any success in between clears the
-slate: running the tests after each edit is work, however often they fail."""
+"""Calls that fail again and again with the same input, counted per step. Any success in between resets the
+count: running the tests after each edit is work, however often they fail."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -25,7 +25,7 @@ class RepeatedResult(Protocol):
 
 
 class Repeats(Record, frozen=True, kw_only=True):
-    # In how many steps each call (its name and input) failed since anything succeeded.
+    # In how many steps each call (its name and input) has failed since anything succeeded.
     failures: dict[bytes, int] = field(default_factory=dict[bytes, int])
     # Those the model was told about.
     told_of: frozenset[bytes] = frozenset()

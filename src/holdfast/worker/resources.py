@@ -1,4 +1,4 @@
-"""What a worker runs chats with: the same for all of them, given once when a chat is taken."""
+"""What a worker runs chats with: the same for all chats, given once when a chat is taken."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from holdfast.worker.settings import WorkerSettings
 
 
 class Surroundings(Protocol):
-    """What a workspace has to say to the agents in it."""
+    """What a workspace tells the agents that work in it."""
 
     async def instructions(self, where: PromptChat) -> str | None:
-        """What agents are told who work there; None: nothing."""
+        """The instructions for agents that work there; None if there are none."""
         ...
 
     async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> Checked | None:
-        """After files were written: what the workspace's check says; None: there is none. A thread calls
-        `still_ours` directly before it starts the command (see `tools.contract.Context`)."""
+        """Called after files were written: the result of the workspace's check; None if there is no check. A
+        thread calls `still_ours` directly before it starts the command (see `tools.contract.Context`)."""
         ...
 
 

@@ -1,5 +1,5 @@
-"""One runner per owned chat. It does what the chat's state asks for until the chat rests or is somebody
-else's; when the state moves under it, what it does is cancelled and the right thing begun."""
+"""One runner per owned chat. It does what the chat's state asks for until the chat is at rest or belongs to
+somebody else. When the state changes meanwhile, the current work is cancelled and the right work started."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -21,14 +21,14 @@ from holdfast.worker.turn import go_on
 log = structlog.get_logger(__name__)
 
 
-# Before a chat that cannot be run is given back, so that nobody takes it over as fast as it fails.
+# Delay before a chat that cannot be run is released, so that it is not taken over as fast as it fails.
 GIVE_BACK_SECONDS = 1.0
 # While the machine is short of something.
 SHORTAGE_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 class Escaped(Exception):
-    """Work raised what is no Exception, such as GeneratorExit."""
+    """The work raised something that is not an Exception, such as GeneratorExit."""
 
 
 class Runner:
@@ -36,39 +36,39 @@ class Runner:
         self.turn = turn
         self._turn_ended = turn_ended
         self._work: asyncio.Task[None] | None = None
-        # How often in a row the work was put off for a shortage.
+        # How often in a row the work was postponed because of a shortage.
         self._put_off = 0
-        # An interrupt is ended whether there is a place for the chat or not: what follows it waits for one.
+        # An interrupt is completed whether there is a slot for the chat or not; what follows it needs one.
         self._has_place = turn.chat.view.chat.status != "interrupting"
         turn.chat.when_moved = self._end_work
 
-    # --- what others may ask ---
+    # --- called by others ---
 
     def hint(self, hint: Hint) -> None:
         """Somebody changed the chat: if our work no longer fits, it ends."""
         chat = self.turn.chat
         if hint.version <= chat.view.chat.version:
-            # Nothing moved but what people chose, which may be a budget.
+            # Only settings have changed, which may include a budget.
             self.turn.budgeted = None
         chat.hear(hint)
 
     def gone(self) -> None:
-        """The chat is not ours any more, and no hint said so. While we commit we may have given it back
-        ourselves: then the commit says so, or the next look."""
+        """The chat is no longer ours, and no hint said so. While we commit we may have released it ourselves:
+        then the commit says so, or the next look."""
         chat = self.turn.chat
         if chat.owned and not chat.committing:
             self._end_work()
 
     @property
     def only_waits(self) -> bool:
-        """Whether all the chat does is wait for its children: then others may have its place. It is not
-        asked back, for whoever waits for a place while its children have them all would wait for ever."""
+        """Whether the chat only waits for its children: then others may have its slot. It does not need the
+        slot back, because it could wait forever while its children hold them all."""
         running = [call for call in self.turn.chat.view.calls if call.state in ("pending", "started")]
         return bool(running) and all("waits_for_children" in call.traits for call in running)
 
     async def hand_over(self, grace_seconds: float) -> None:
-        """Nothing new is begun; a running call gets its time, everything else ends now. Who only waits for
-        children goes on waiting elsewhere."""
+        """Nothing new is started; a running call gets its time, everything else ends now. A chat that only
+        waits for children continues waiting on another worker."""
         self.turn.stopping = True
         work = self._work
         if work is not None and self.turn.running_calls and not self.only_waits:
@@ -82,7 +82,7 @@ class Runner:
     # --- the loop ---
 
     async def until_it_rests(self) -> None:
-        """Runs the chat until it is idle, waits for somebody, or is not ours."""
+        """Runs the chat until it is idle, waits for somebody, or is no longer ours."""
         chat = self.turn.chat
         try:
             while chat.owned and chat.view.chat.status in ("running", "interrupting"):
@@ -102,7 +102,7 @@ class Runner:
             await self._give_back()
 
     async def set_aside(self, reason: str) -> None:
-        """The turn fails without being tried; a person may try it again."""
+        """The turn fails without being tried; a person may retry it."""
         chat = self.turn.chat
         try:
             await chat.commit(commands.FailTurn(failure=Failure(kind="set_aside", message=reason)))
@@ -110,7 +110,7 @@ class Runner:
             log.info("chat let go", chat_id=chat.chat_id, reason=str(error))
 
     async def _once(self) -> None:
-        """What the chat's state asks for, until that changes or the chat moves under it."""
+        """Does what the chat's state asks for, until that changes or the chat moves meanwhile."""
         chat = self.turn.chat
         try:
             await self.turn.prepare()
@@ -130,10 +130,10 @@ class Runner:
             self._put_off = 0
 
     async def _work_on(self, work: Coroutine[Any, Any, None]) -> None:
-        """Awaits the work in a task of its own, which a hint may cancel. It has ended when this returns."""
+        """Awaits the work in a separate task, which a hint may cancel. It has ended when this returns."""
         task = self._work = asyncio.create_task(marked(work))
         try:
-            # Not the task itself: a GeneratorExit that comes out of it would close what waits for it.
+            # Do not await the task itself: a GeneratorExit raised by it would close the coroutine that waits.
             await asyncio.wait({task})
         except asyncio.CancelledError:
             task.cancel()
@@ -143,13 +143,13 @@ class Runner:
             self._work = None
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, Exception):
-            # It would pass every border, and the chat would be ours with nobody to run it.
+            # It would pass every error boundary, and the chat would be ours with nobody to run it.
             raise Escaped(f"{type(error).__name__}: {error}") from error
         task.result()
 
     async def _wait_out(self, error: Exception) -> None:
-        """The machine lacks something just now. The turn goes on where it is, as after a crash; whoever
-        interrupts it meanwhile does not wait."""
+        """The machine is short of something. The turn continues where it is, as after a crash; an interrupt
+        meanwhile takes effect at once."""
         chat, turn = self.turn.chat, self.turn
         seconds = SHORTAGE_SECONDS[min(self._put_off, len(SHORTAGE_SECONDS) - 1)]
         self._put_off += 1
@@ -160,7 +160,7 @@ class Runner:
         await chat.reload()
 
     async def _fail(self, error: Exception) -> None:
-        """Whatever went wrong is the turn's end, not the chat's."""
+        """Whatever went wrong ends the turn, not the chat."""
         chat = self.turn.chat
         log.error("turn failed", chat_id=chat.chat_id, exc_info=error)
         try:
@@ -169,8 +169,8 @@ class Runner:
             await chat.reload()
 
     async def _give_back(self) -> None:
-        """Not even the turn's end could be recorded: let somebody look at it who has not seen the same. A
-        chat that we own and nobody runs would wait for ever."""
+        """Not even the turn's end could be recorded: release the chat, so that another worker may try. A chat
+        that we own and nobody runs would wait forever."""
         chat = self.turn.chat
         while not chat.lease.over:
             await asyncio.sleep(GIVE_BACK_SECONDS)
@@ -184,8 +184,10 @@ class Runner:
 
 
 def _failure(error: Exception) -> Failure:
-    """An error that is nobody's bug says itself what is wrong: a workspace that was moved away, say."""
+    """An expected error explains itself: a workspace that was moved away, for example."""
     if isinstance(error, HoldfastError) and not isinstance(error, Bug):
         return Failure(kind="config", message=error.text)
     text = error.text if isinstance(error, HoldfastError) else f"{type(error).__name__}: {error}"
-    return Failure(kind="internal", message="The turn failed because of a fault in Holdfast.", detail=text)
+    return Failure(
+        kind="internal", message="The turn failed because of an internal error in Holdfast.", detail=text
+    )

@@ -1,5 +1,5 @@
-"""The set-up of a turn: everything that was chosen for it, worked out once when it begins and frozen. A
-choice that is made meanwhile is for the next turn; only what people say about approvals counts at once."""
+"""The set-up of a turn: all its settings, resolved once when it starts and frozen. A change made meanwhile
+applies to the next turn; only decisions on approvals apply at once."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,24 +33,25 @@ from holdfast.worker.terms import Terms
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSetup:
     chosen: Settings
-    # The agent that the chat is started as.
+    # The named agent that the chat was started as.
     agent: NamedAgent | None
-    # What binds it as an agent of a run.
+    # Its limits as an agent of a run.
     terms: Terms | None
-    # None: there is no model to call, which is said when one is called.
+    # None: there is no model to call, which is reported when one is called.
     model_config: ModelConfig | None
     limits: TurnLimits
     tools: ToolRegistry
     system: tuple[str, ...]
     tool_definitions: tuple[ToolDefinition, ...]
     permitted: Permitted
-    # Whether `execute` was left to the chat, if there is such a tool at all.
+    # Whether the chat may use `execute`, if there is such a tool at all.
     has_execute: bool
 
     @property
     def may_check(self) -> bool:
-        """Whether the check runs after files were written. Whoever configured it, it runs what the agent
-        wrote (a Makefile, a package.json), so it may do so only where the agent may by itself."""
+        """Whether the check runs after files were written. Whoever configured it, it executes what the agent
+        wrote (a Makefile, a package.json), so it is only run where the agent may run commands without
+        approval."""
         return self.has_execute and self.permitted.rules.runs_commands
 
     @property
@@ -60,11 +61,11 @@ class TurnSetup:
 
     @property
     def was_decided(self) -> bool:
-        """Whether people decided on tools for more than one call, as far as it is known here."""
+        """Whether people decided on tools for more than one call, as far as is known here."""
         return bool(self.permitted.rules.said_here or self.permitted.rules.always)
 
     def with_decisions(self, verdicts: Mapping[str, bool], always: tuple[UserRule, ...]) -> "TurnSetup":
-        """With what people said of tools, for the whole chat or for all their chats, as it counts now."""
+        """With people's decisions on tools, for the whole chat or for all their chats, as they stand now."""
         rules = with_fields(self.permitted.rules, said_here=dict(verdicts), always=always)
         return replace(self, permitted=with_fields(self.permitted, rules=rules))
 
@@ -142,8 +143,8 @@ def _tools(
 
 
 def _definitions(tools: ToolRegistry, client_tools: Iterable[ClientTool]) -> tuple[ToolDefinition, ...]:
-    """Always in the same order: they are the beginning of every request. A caller's tool stands in for ours
-    of the same name; two of one name would be refused."""
+    """Always in the same order, because they are the start of every request. A client's tool replaces ours of
+    the same name; providers refuse two of one name."""
     theirs = {
         tool.name: ToolDefinition(
             name=tool.name, description=tool.description, input_schema=tool.input_schema

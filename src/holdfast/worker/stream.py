@@ -1,4 +1,4 @@
-"""One attempt at a step: what the model streams is shown at once, and kept together for the commit, or for an
+"""One attempt at a step: what the model streams is shown at once, and collected for the commit, or for an
 interrupt that comes first."""
 
 from contextlib import aclosing
@@ -11,8 +11,7 @@ from holdfast.core.usage import Usage
 from holdfast.providers.assemble import Assembler, ModelAnswer
 from holdfast.providers.interface import ModelRequest
 from holdfast.providers.registry import Model
-from holdfast.worker.active_turn import ActiveTurn
-from holdfast.worker.attempt import Attempt
+from holdfast.worker.active_turn import ActiveTurn, Attempt
 
 # How often watchers are told what a step has used so far.
 USAGE_SECONDS = 0.5
@@ -21,9 +20,8 @@ USAGE_SECONDS = 0.5
 async def stream(
     turn: ActiveTurn, model: Model, request: ModelRequest, step: NewStep, *, shown_as: ToolCall | None = None
 ) -> tuple[ModelAnswer, NewStep]:
-    """The answer, and the step as it is to be stored. From here until its commit `turn.attempt` is what there
-    is of it. With `shown_as` watchers see that call instead of what the model says: a summary is not an
-    answer."""
+    """The answer, and the step as it is to be stored. Until its commit, `turn.attempt` is what has arrived.
+    With `shown_as` watchers see that call instead of the model's text: a summary is not an answer."""
     await turn.models.prepare(model)
     await turn.chat.ready()
     watch = turn.watch
@@ -52,12 +50,12 @@ async def stream(
 
 
 def ended_early(turn: ActiveTurn, attempt: Attempt) -> tuple[ModelAnswer, NewStep]:
-    """What there is of an answer that was interrupted."""
+    """What has arrived of an answer that was interrupted."""
     return _ended(turn, attempt, attempt.assembler.partial())
 
 
 def forget(turn: ActiveTurn) -> None:
-    """What was streamed is committed, or nobody's answer."""
+    """What was streamed has been committed or discarded."""
     turn.attempt = None
     turn.chat.live.end()
 

@@ -1,6 +1,6 @@
-"""What the place a chat works in has to say, put into history before a model call: its instructions, once for
-each workspace and again after a summary has hidden them; and what its check says after a step that wrote
-files. The model is only told what is wrong, people also that it was looked."""
+"""What the workspace contributes to history before a model call: its instructions, once per workspace and
+again after a summary has hidden them; and the result of its check after a step that wrote files. The model is
+only told about failures; people also see that a check passed."""
 
 import msgspec
 
@@ -59,7 +59,7 @@ async def _instructions(turn: ActiveTurn, surroundings: Surroundings) -> tuple[N
 
 
 async def instructions_of(where: PromptChat, surroundings: Surroundings) -> tuple[NewMessage, ...]:
-    """What is said of the place to a chat that was told nothing of it yet."""
+    """The instructions of the workspace, for a chat that has not been given them yet."""
     text = await surroundings.instructions(where)
     if text is None and where.workspace_id is None:
         return ()
@@ -72,14 +72,14 @@ async def instructions_of(where: PromptChat, surroundings: Surroundings) -> tupl
 async def _check(turn: ActiveTurn, surroundings: Surroundings) -> tuple[NewMessage, ...]:
     if not turn.setup.may_check or not wrote(turn, turn.chat.view) or is_read_only(turn.known_modes):
         return ()
-    # It runs a command: an effect like that of a call.
+    # It runs a command, which is an effect like that of a call.
     await turn.chat.ready()
     try:
         checked = await turn.chat.prepare(
             lambda: surroundings.check(turn.where, turn.chat.lease.until_fresh_in_thread)
         )
     except CannotRun:
-        # If the lease ended meanwhile, that is why, and the turn is for the next owner.
+        # If the lease ended meanwhile, that is the cause, and the turn is left to the next owner.
         await turn.chat.ready()
         raise
     if checked is None:
@@ -90,7 +90,7 @@ async def _check(turn: ActiveTurn, surroundings: Surroundings) -> tuple[NewMessa
 
 
 def wrote(turn: ActiveTurn, view: View) -> bool:
-    """Whether a call of the step that is just over wrote files."""
+    """Whether a call of the step that just ended wrote files."""
     return turn.resources.surroundings is not None and any(
         call.state == "finished"
         and call.outcome == "succeeded"
@@ -100,5 +100,5 @@ def wrote(turn: ActiveTurn, view: View) -> bool:
     )
 
 
-# What is looked at before a model call, in the order in which it enters history.
+# What is added before a model call, in the order in which it enters history.
 BEFORE_MODEL_CALL = (_instructions, _check)

@@ -1,5 +1,6 @@
-"""What binds an agent of a workflow's run beyond the settings of its chat: the shape of its answer, how many
-steps and tool calls it may make. What it did so far is counted from its rows once a turn, then kept."""
+"""The limits on an agent of a workflow run, besides the settings of its chat: the schema of its answer, how
+many steps and tool calls it may make. What it has done so far is counted from its rows once a turn, then
+kept."""
 
 from collections.abc import Iterable
 
@@ -32,7 +33,7 @@ class Terms:
 
     @property
     def has_tools(self) -> bool:
-        """Whether it may use any tool beside the one that it answers with."""
+        """Whether it may use any tool besides the one that it answers with."""
         return self._agreed.max_tool_calls != 0
 
     @property
@@ -42,16 +43,18 @@ class Terms:
             return None
         return Failure(
             kind="answer_invalid",
-            message=f"The answer did not fit its schema, also after {CORRECTIONS} corrections.",
+            message=f"The answer did not match its schema, even after {CORRECTIONS} corrections.",
         )
 
     def judge(self, calls: Iterable[NewCall]) -> tuple[NewCall, ...]:
-        """The calls of a step, those beyond the limit answered."""
+        """The calls of a step; those beyond the limit are answered at once."""
         judged: list[NewCall] = []
         most = self._agreed.max_tool_calls
         for call in calls:
             if most is not None and call.name != STRUCTURED_OUTPUT and self._calls >= most:
-                text = f"You may make {most} tool calls, and they are used up. Answer with what you have."
+                text = (
+                    f"You may make {most} tool calls, and you have used them up. Answer with what you have."
+                )
                 call = replace(call, outcome="denied", output=text, waits_for=None, effect="read")
             self._count(call.name, call.outcome)
             judged.append(call)

@@ -1,5 +1,5 @@
-"""Blocking work, each piece in a thread of its own: what blocks holds up neither the loop nor the pools that
-others wait for, and a process can end while it still runs."""
+"""Blocking work, each piece in its own thread: it blocks neither the loop nor the pools that others wait for,
+and the process can exit while it is still running."""
 
 import asyncio
 import threading
@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 
 def start_thread(function: Callable[..., T], *args: Any, name: str) -> "asyncio.Future[T]":
-    """The future of what the function returns or raises. Cancelling it does not stop the thread. Shortage:
-    nothing was begun."""
+    """A future for what the function returns or raises. Cancelling it does not stop the thread. Raises
+    Shortage if nothing was started."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
     context = copy_context()
@@ -41,8 +41,8 @@ def start_thread(function: Callable[..., T], *args: Any, name: str) -> "asyncio.
 
 
 def _raisable(error: BaseException) -> BaseException:
-    # A future cannot carry the first, which would end the coroutine that waits. The others end a process only
-    # where it has its main thread.
+    # A future cannot carry StopIteration, which would end the waiting coroutine. The others end a process
+    # only in its main thread.
     if isinstance(error, StopIteration | KeyboardInterrupt | SystemExit):
         return RuntimeError(f"{type(error).__name__} was raised")
     return error

@@ -1,4 +1,4 @@
-"""Titles and one-line summaries, made beside the work: they never delay a turn and never replace what a
+"""Titles and one-line summaries, made in the background: they never delay a turn and never replace what a
 person wrote."""
 
 import asyncio
@@ -44,20 +44,20 @@ async def describe(turn: ActiveTurn, texts: Texts) -> None:
     except HoldfastError as error:
         log.info("no title", chat_id=chat_id, reason=error.text)
     except Exception:
-        # Nobody waits for it: it is said here or nowhere.
+        # Nobody awaits it, so it is logged here.
         log.exception("no title", chat_id=chat_id)
 
 
 def _wants_title(turn: ActiveTurn) -> bool:
-    """A chat that a person began has its first line already; a model's title is better. What an agent began
-    keeps the name it was given."""
+    """A chat started by a person already has its first line as title; a model's title is better. A chat
+    started by an agent keeps the name it was given."""
     if not turn.setup.chosen.title:
         return True
     return turn.settings.title_model is not None and turn.chat.view.chat.parent_id is None
 
 
 async def _line(turn: ActiveTurn, ask: str, text: str, *, by_model: bool) -> str:
-    """The model's line, or without a model (or when it fails) the first line of the text."""
+    """The model's line, or without a model (or if it fails) the first line of the text."""
     first = without_secrets(title_of(text)) or _shown(text[:SHOWN])
     if turn.settings.title_model is None or not by_model:
         return first
@@ -70,8 +70,8 @@ async def _line(turn: ActiveTurn, ask: str, text: str, *, by_model: bool) -> str
 
 
 def _shown(line: str) -> str:
-    """Lists, tabs, notifications and exports show titles: a secret that was pasted into a chat stays there.
-    It is looked for before the line is cut, while its end can be seen."""
+    """Titles appear in lists, tabs, notifications and exports, so a secret pasted into a chat must not get
+    into them. It is looked for before the line is cut, while it is still complete."""
     return one_line(without_secrets(line[:SHOWN]), LONGEST)
 
 

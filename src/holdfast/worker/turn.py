@@ -1,9 +1,10 @@
 """The turn on one page, from the moment a worker has the chat until the turn's last commit.
 
 A turn is a sequence of actions. Each action ends with a commit, and the next one is decided by a pure
-function over committed rows, never over what a process remembers: a worker that takes a chat over after a
-crash comes to the same answer as the one that died. What fails, is cancelled or comes too late is handled
-around this page, in `worker/runner.py`."""
+function of committed rows, never of what a process remembers: a worker that takes a chat over after a crash
+reaches the same decision as the one that died. Failures, cancellation and late results are handled around
+this page, in `worker/runner.py`.
+"""
 
 from holdfast.chats import commands
 from holdfast.chats.view import View
@@ -27,12 +28,12 @@ from holdfast.worker.interrupt import finish_interrupt
 from holdfast.worker.progress import read_progress
 from holdfast.worker.repeats import STOP_AFTER
 
-# Summaries that may be made in vain, one after the other.
+# How many summaries in a row may fail to help.
 COMPACTIONS_IN_VAIN = 2
 
 
 async def go_on(turn: ActiveTurn) -> None:
-    """What the chat's status asks for: the end of an interrupt, or actions until the turn is over."""
+    """What the chat's status asks for: complete an interrupt, or take actions until the turn is over."""
     if turn.chat.view.chat.status == "interrupting":
         await finish_interrupt(turn)
     else:
@@ -40,7 +41,7 @@ async def go_on(turn: ActiveTurn) -> None:
 
 
 async def take_actions(turn: ActiveTurn) -> None:
-    """One action after the other, as long as the same turn runs and the chat is ours."""
+    """One action after another, as long as the same turn is running and the chat is ours."""
     number = turn.chat.view.chat.turn
     while True:
         await take_action(turn)
@@ -52,7 +53,7 @@ async def take_actions(turn: ActiveTurn) -> None:
 async def take_action(turn: ActiveTurn) -> None:
     match await decide(turn, turn.chat.view):
         case RunCalls():
-            # Started and finished by commits of their own; the last one also begins the next attempt.
+            # Each call is started and finished by its own commit; the last one also starts the next attempt.
             await run_calls(turn, decide)
         case AskPeople():
             await turn.chat.commit(commands.RequireAction())
@@ -63,51 +64,52 @@ async def take_action(turn: ActiveTurn) -> None:
         case EndWithFailure(failure=failure):
             await turn.chat.commit(commands.FailTurn(failure=failure))
         case CallModel(nudge=nudge):
-            # Instructions of the workspace enter history with the attempt. The answer is committed together
-            # with what follows from it without anybody's doing: the start of its calls, or the turn's end.
+            # The workspace's instructions enter history with the attempt. The answer is committed together
+            # with everything that follows from it directly: the start of its calls, or the turn's end.
             await call_model(turn, nudge=nudge)
 
 
 async def decide(turn: ActiveTurn, view: View) -> Action:
     """The next action, if the chat were as this view says."""
     if has_calls_to_run(view):
-        # Every second action is this one, and it needs nothing but the view.
+        # Every second action is this one, and it needs only the view.
         return RunCalls()
     return next_action(view, await read_progress(turn, view), turn.setup.limits)
 
 
 def next_action(view: View, progress: TurnProgress, limits: TurnLimits) -> Action:
-    """The order in which things count."""
+    """Checks in order of priority."""
     # Calls that this server executes.
     if has_calls_to_run(view):
         return RunCalls()
-    # Calls that wait for a person or a client. The others are finished; all results commit together.
+    # Calls that wait for a person or a client. The others are finished; all results are committed together.
     calls = [call for call in view.calls if not call.abandoned]
     if any(call.state == "waiting" for call in calls):
         return AskPeople()
-    # A tool that ends the turn has answered. Before a summary, which would hide that the tool was called.
+    # A tool that ends the turn has answered. Checked before a summary, which would hide that the tool was
+    # called.
     if progress.ended_by_tool:
         return Finish()
-    # A compaction that was asked for, or is needed.
+    # A compaction that was requested, or is needed.
     complete = _is_complete(view, progress)
     if (action := _compaction(view, progress, complete=complete)) is not None:
         return action
-    # The model has said its last word.
+    # The model has finished.
     if complete:
         return Finish()
-    # The step limit, the loop guard, the budget, or what binds the agent of a run.
+    # The step limit, the loop guard, the budget, or the limits of an agent of a run.
     if (limit := _limit(view, progress, limits)) is not None:
         return Finish(limit=limit)
     return CallModel(nudge=progress.repeats.nudge_is_due)
 
 
 def has_calls_to_run(view: View) -> bool:
-    # A new owner has sorted out what its predecessor started: what is started now is ours.
+    # A new owner has dealt with what its predecessor started: calls that are started now are ours.
     return any(call.state in ("pending", "started") and not call.abandoned for call in view.calls)
 
 
 def _is_complete(view: View, progress: TurnProgress) -> bool:
-    """A turn that was to summarise and no more is over when that is done."""
+    """A turn that was only to summarise is over when that is done."""
     if any(not call.abandoned for call in view.calls):
         return False
     return progress.complete or view.chat.turn_kind == "compaction"
@@ -131,7 +133,7 @@ def _limit(view: View, progress: TurnProgress, limits: TurnLimits) -> Failure | 
     if view.chat.turn_steps >= limits.steps:
         return Failure(
             kind="step_limit",
-            message=f"The turn took {limits.steps} steps, which is the limit. Send a message to go on.",
+            message=f"The turn reached the limit of {limits.steps} steps. Send a message to continue.",
         )
     if progress.repeats.stop_is_due:
         return Failure(
@@ -141,9 +143,9 @@ def _limit(view: View, progress: TurnProgress, limits: TurnLimits) -> Failure | 
     return BUDGET_SPENT if progress.over_budget else progress.given_up
 
 
-# A message goes on from wherever this left the chat; a retry only from an error.
+# A message continues from any state this left the chat in; a retry only from an error.
 BUDGET_SPENT = Failure(
-    kind="budget_exhausted", message="The budget is spent. Raise it, then send a message to go on."
+    kind="budget_exhausted", message="The budget is spent. Raise it, then send a message to continue."
 )
 CONTEXT_TOO_LARGE = Failure(
     kind="context_overflow",

@@ -1,5 +1,5 @@
-"""Work that blocks, in a thread of its own, so that a slow disk holds up neither the loop nor a pool that
-others wait for. A thread cannot be stopped: whoever is cancelled waits for its real end first."""
+"""Blocking work in its own thread, so that a slow disk blocks neither the loop nor a pool that others wait
+for. A thread cannot be stopped: a cancelled caller first waits for its real end."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def blocking(function: Callable[[], T]) -> T:
-    """Cancelled, it is cancelled once the thread has ended."""
+    """If cancelled, the cancellation takes effect once the thread has ended."""
     work = _start(function)
     try:
         await asyncio.wait({work})
@@ -24,7 +24,8 @@ async def blocking(function: Callable[[], T]) -> T:
 
 
 async def finishing(function: Callable[[], T]) -> T:
-    """For what has effects: cancelled, it still gives what the thread came to, because that has happened."""
+    """For work with effects: if cancelled, it still returns the thread's result, because that has
+    happened."""
     work = _start(function)
     try:
         await asyncio.wait({work})
@@ -50,6 +51,6 @@ def _start(function: Callable[[], T]) -> "asyncio.Future[T]":
 
 
 def _hear(work: "asyncio.Future[T]") -> None:
-    """An error after everybody left is nobody's."""
+    """Retrieves an error that nobody waits for any more."""
     if not work.cancelled():
         work.exception()

@@ -284,7 +284,7 @@ async def test_a_backup_can_be_restored(postgres_url: str, tmp_path: Path) -> No
             pytest.skip(error.text)
         assert await asyncio.to_thread(target.read_bytes) > b"PGDMP"
         assert (await asyncio.to_thread(target.stat)).st_mode & 0o077 == 0
-        with pytest.raises(InvalidInput, match="exists already"):
+        with pytest.raises(InvalidInput, match="already exists"):
             await store.backup(target)
         with pytest.raises(InvalidInput, match="cannot be written"):
             await store.backup(tmp_path / "nowhere" / "copy.dump")

@@ -267,7 +267,7 @@ async def test_rows_that_contradict_each_other_are_found_by_check(tmp_path: Path
     raw.commit()
     raw.close()
     store = open_sqlite(file, publish=_nowhere, mode="tool")
-    assert await store.check() == ["A row of labels names something in settings that does not exist."]
+    assert await store.check() == ["A row of labels refers to something in settings that does not exist."]
     await store.close()
     raw = sqlite3.connect(file)
     raw.execute("DELETE FROM labels")
@@ -275,8 +275,8 @@ async def test_rows_that_contradict_each_other_are_found_by_check(tmp_path: Path
     raw.close()
     store = open_sqlite(file, publish=_nowhere, mode="tool")
     assert await store.check() == [
-        f"Chat {chat_id} counts another number of queued messages than there are.",
-        f"Chat {chat_id} counts another number of messages than there are.",
+        f"Chat {chat_id} has a wrong count of queued messages.",
+        f"Chat {chat_id} has a wrong count of messages.",
         f"Chat {chat_id} cannot be: it is idle and owned by a worker.",
     ]
     await store.close()

@@ -97,7 +97,7 @@ def test_a_migration_that_fails_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "holdfast.db"
     connection = connection_to(file)
     steps = (*known("sqlite"), GOOD, BAD)
-    with pytest.raises(MigrationFailed, match="was undone"):
+    with pytest.raises(MigrationFailed, match="was rolled back"):
         migrate(connection, file, steps, 0)
     # What came before it is kept; it can go on from there.
     done = [done.number for done in connection.ask(migrations.recorded())]

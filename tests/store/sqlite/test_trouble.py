@@ -175,7 +175,7 @@ async def test_a_backup_while_writing(store: SqliteStore, tmp_path: Path) -> Non
 
 async def test_a_backup_replaces_nothing(store: SqliteStore, tmp_path: Path) -> None:
     (tmp_path / "copy.db").write_text("precious")
-    with pytest.raises(InvalidInput, match="exists already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         await store.backup(tmp_path / "copy.db")
     with pytest.raises(InvalidInput, match="cannot be written"):
         await store.backup(tmp_path / "nowhere" / "copy.db")

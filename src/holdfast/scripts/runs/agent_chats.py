@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from holdfast.chats.commands import Send, Stop
-from holdfast.chats.new_agent import NewAgent
-from holdfast.chats.start import Start, begin
+from holdfast.chats.start import NewAgent, Start, begin
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.calls import STRUCTURED_OUTPUT
 from holdfast.core.chats import BUILD

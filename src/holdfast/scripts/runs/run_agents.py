@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from holdfast.chats.change import Refusal
-from holdfast.chats.new_agent import NewAgent
+from holdfast.chats.start import NewAgent
 from holdfast.core.clock import Clock
 from holdfast.core.ids import ChatId, Ids
 from holdfast.core.runs import CallError, Ended, Run

@@ -1,4 +1,4 @@
-"""The PostgreSQL engine: many replicas on one database, the same answers as on SQLite."""
+"""The PostgreSQL engine: many replicas on one database, with the same behaviour as SQLite."""
 
 from holdfast.store.postgres.open import open_postgres
 

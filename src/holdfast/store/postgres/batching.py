@@ -1,6 +1,6 @@
-"""Who goes when. Whatever waits at the same moment goes together: owners' changes in one statement, other
-commands in two; while one is on its way the next gathers. No two changes of one chat are on their way at
-once."""
+"""Batches writes. Everything that waits at the same moment goes together: owners' changes in one statement,
+other commands in two; while one batch is in flight the next one gathers. No two changes of one chat are ever
+in flight at once."""
 
 import asyncio
 import time
@@ -14,12 +14,12 @@ from holdfast.store.postgres.change_writer import Carrier, Owned
 from holdfast.store.postgres.command_batch import Group
 from holdfast.store.postgres.command_requests import CommandRequest
 
-# While one statement is on its way the next is made ready; more only make the statements smaller.
+# While one statement is in flight the next is prepared; more lanes would only make the statements smaller.
 LANES = 2
 WORTH_SPLITTING = 16
 MOST_TOGETHER = 256
 CLOSE_SECONDS = 10.0
-# A chat that somebody else wrote at the same moment is likely to be written again.
+# A chat that somebody else wrote at the same moment is likely to be written by them again.
 CONTENDED_SECONDS = 5.0
 MOST_CONTENDED = 1000
 
@@ -29,7 +29,7 @@ class Combiner:
         self._carrier = carrier
         self._owned: dict[ChatId, Owned] = {}
         self._asked: dict[ChatId, list[CommandRequest]] = {}
-        # Chats with something on its way.
+        # Chats with something in flight.
         self._busy: set[ChatId] = set()
         # Chats that another replica writes too, and until when that is remembered.
         self._contended: dict[ChatId, float] = {}
@@ -40,7 +40,7 @@ class Combiner:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def own(self, asked: CommandRequest, change: Change) -> None:
-        """An owner's change, decided on its view. Of two at once the second is decided again, after the
+        """An owner's change, decided on its view. If two come at once, the second is decided again after the
         first."""
         if asked.chat_id in self._owned or asked.chat_id in self._asked:
             self.ask(asked)
@@ -50,7 +50,7 @@ class Combiner:
         self._depart_soon()
 
     def ask(self, asked: CommandRequest) -> None:
-        """Commands to be decided on the state as it is then."""
+        """Commands to be decided on the state at that time."""
         self._refuse_if_closing()
         if asked.is_wide:
             self._start(self._insist_alone(asked))
@@ -59,14 +59,14 @@ class Combiner:
             self._depart_soon()
 
     async def close(self) -> None:
-        """Finishes what waits, within reason."""
+        """Finishes what is waiting, within a time limit."""
         self._closing = True
         end = time.monotonic() + CLOSE_SECONDS
         while (self._tasks or self._owned or self._asked) and time.monotonic() < end:
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=end - time.monotonic())
             else:
-                await asyncio.sleep(0)  # what waits is about to depart
+                await asyncio.sleep(0)  # what waits is about to be sent
         for task in self._tasks:
             task.cancel()
         if self._tasks:
@@ -80,10 +80,10 @@ class Combiner:
         if self._closing:
             raise StoreClosed("The store is shutting down.")
 
-    # --- departures ---
+    # --- sending ---
 
     def _depart_soon(self) -> None:
-        """Not at once: the tasks that one commit woke are about to bring what belongs into the next."""
+        """Not at once: tasks woken by the last commit are about to add to the next batch."""
         if not self._departing:
             self._departing = True
             asyncio.get_running_loop().call_soon(self._depart)
@@ -134,16 +134,16 @@ class Combiner:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # --- journeys ---
+    # --- in flight ---
 
     async def _carry_owned(self, owned: list[Owned]) -> None:
         everybody = [asked for asked, _ in owned]
         try:
             while owned:
                 again, owned = await self._carrier.write_owned(owned)
-                # Somebody else moved the chat: decided again, before what came later.
+                # Somebody else moved the chat: decide again, before what came later.
                 self._put_back(again)
-        except BaseException as error:  # whatever it is, everybody who waits must be told
+        except BaseException as error:  # whatever it is, everybody who waits must get an answer
             _fail(everybody, error)
             raise
         finally:
@@ -151,8 +151,8 @@ class Combiner:
             self._arrived(asked.chat_id for asked in everybody)
 
     async def _carry_asked(self, group: Group) -> None:
-        """Whoever is in the way is another replica: those commands, and for a while all others of that chat,
-        are decided under its lock."""
+        """The conflict is with another replica: these commands, and for a while all others of that chat, are
+        decided under its row lock."""
         everybody = [asked for waiting in group.values() for asked in waiting]
         waiting: dict[ChatId, list[CommandRequest]] = {}
         try:
@@ -178,7 +178,8 @@ class Combiner:
             self._arrived(chat_id for chat_id in group if chat_id not in waiting)
 
     async def _wait_for(self, chat_id: ChatId, group: Sequence[CommandRequest]) -> None:
-        """Under the lock, however long somebody else has it. The chat stays busy until then."""
+        """Under the row lock, however long somebody else holds it. The chat counts as in flight until
+        then."""
         try:
             while len(group) > 1:
                 left = await self._carrier.attempt_locked({chat_id: group})
@@ -202,7 +203,7 @@ class Combiner:
             raise
 
     def _put_back(self, group: Sequence[CommandRequest]) -> None:
-        """To the front, in the order they were in."""
+        """Back to the front, in their old order."""
         for asked in reversed(group):
             self._asked.setdefault(asked.chat_id, []).insert(0, asked)
 

@@ -1,5 +1,5 @@
-"""The rows that changes come to, by table, ready for one statement. A row appears once, whatever happened to
-it within a change: a turn that began and ended is one insert, so is a notice that came and was taken."""
+"""The rows of changes, by table, ready for one statement. A row appears once, whatever happened to it within
+a change: a turn that started and ended is one insert, and so is a notice that arrived and was taken."""
 
 from collections.abc import Iterable
 
@@ -24,10 +24,10 @@ Row = tuple[object, ...]
 
 
 class Rows:
-    """Fill with `add`, then `arguments` belong to `sql`."""
+    """Fill it with `add`; then `arguments` belong to `sql`."""
 
     def __init__(self) -> None:
-        # Of what may be large: messages and what tools said.
+        # Of the values that may be large: messages and tool outputs.
         self.characters = 0
         self.moved: list[Row] = []
         self.created: list[Row] = []
@@ -66,7 +66,7 @@ class Rows:
         assert len(self.following) == len(FOLLOWING)
 
     def add(self, change: Change) -> None:
-        """Without its `others`, which are changes of their own."""
+        """Without its `others`, which are separate changes."""
         after = change.after
         if after is None:
             raise Bug("a deletion is not written like other changes")
@@ -122,7 +122,7 @@ class Rows:
         self.turns_ended += ended.values()
 
     def split_messages(self, most: int) -> list[list[Row]]:
-        """Keeps about so many characters of messages; the rest, in portions, is for statements of its own."""
+        """Keeps about this many characters of messages; the rest, in portions, is for separate statements."""
         portions: list[list[Row]] = [[]]
         size = 0
         for row in self.messages:

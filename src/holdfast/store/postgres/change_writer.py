@@ -1,6 +1,5 @@
-"""Carries changes and commands into the database and says what became of them. Nobody is answered, and no
-hint is published, before the commit; when a commit is never answered, what it carried is marked as
-doubtful."""
+"""Writes changes and commands to the database and reports the results. Nobody is answered, and no hint is
+published, before the commit. If a commit gets no answer, its contents are marked as doubtful."""
 
 import asyncio
 import time
@@ -23,11 +22,11 @@ from holdfast.store.postgres.pool import Connection, Pool, fetch
 from holdfast.store.postgres.transaction import BEGIN, BEGIN_LONG, LOCK_WAITING, Session, Transaction
 
 MOST_CHARACTERS = 4 * 1024 * 1024
-# How long a command is tried again that others were in the way of, or that is in doubt.
+# How long a command that met conflicts, or is in doubt, is retried.
 PATIENCE_SECONDS = 8.0
 SECONDS_BETWEEN_ATTEMPTS = 0.02
 
-# What a second attempt may get around, beside a broken connection: somebody wrote the same meanwhile.
+# What a second attempt may get around, besides a broken connection: somebody wrote the same row meanwhile.
 _OVERTAKEN = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
@@ -40,17 +39,17 @@ Owned = tuple[CommandRequest, Change]
 
 @dataclass(slots=True)
 class Left:
-    """What an attempt did not bring to an end."""
+    """What an attempt did not finish."""
 
-    # To be taken along the next time, nothing is wrong with them.
+    # To be included next time; nothing is wrong with them.
     later: list[CommandRequest] = field(default_factory=list[CommandRequest])
-    # Somebody else moved or locked the chat, or something failed: each to be decided under the lock.
+    # Somebody else moved or locked the chat, or something failed: each is to be decided under the lock.
     blocked: list[CommandRequest] = field(default_factory=list[CommandRequest])
     contended: bool = False
 
 
 class Carrier:
-    """`flowing` connections never wait for a row; `waiting` ones may."""
+    """`flowing` connections never wait for a row lock; `waiting` ones may."""
 
     def __init__(self, flowing: Pool, waiting: Pool, ids: Ids, announcer: Announcer) -> None:
         self._flowing = flowing
@@ -59,8 +58,8 @@ class Carrier:
         self._announcer = announcer
 
     async def write_owned(self, owned: list[Owned]) -> tuple[list[CommandRequest], list[Owned]]:
-        """One statement. Those whose guard missed or that failed are to be decided again; what was too much
-        for one statement is returned too."""
+        """One statement. Changes whose guard missed or that failed are to be decided again; those that did
+        not fit into one statement are returned too."""
         rows = Rows()
         count = 0
         for _, change in owned:
@@ -81,7 +80,8 @@ class Carrier:
                 asked.fail(error)
             return [], rest
         except ANY as error:
-            # Perhaps one of them cannot be written, or nobody knows what was: each is looked at again.
+            # One of them may be impossible to write, or nobody knows what was written: each is examined
+            # separately.
             for asked, change in owned:
                 asked.doubtful = None if is_undone(error) else Doubtful(change, None)
         for asked, change in owned:
@@ -90,7 +90,7 @@ class Carrier:
         return [asked for asked, _ in owned if asked.chat_id not in held], rest
 
     async def attempt(self, group: Group) -> Left:
-        """Two statements for all of them: decided on what is read now, and written if it is still so."""
+        """Two statements for all of them: decided on what is read now, and written if it has not changed."""
         settled = Settled()
         connected = writing = False
         try:
@@ -117,7 +117,7 @@ class Carrier:
         return Left(settled.later, again, contended=bool(again))
 
     async def attempt_locked(self, group: Group) -> Left:
-        """One transaction for all commands of a chat, which waits for its row."""
+        """One transaction for all commands of a chat, which waits for its row lock."""
         settled = Settled()
         transaction: Transaction | None = None
         transaction_id: str | None = None
@@ -143,7 +143,7 @@ class Carrier:
         return Left(settled.later, again)
 
     async def insist(self, asked: CommandRequest) -> None:
-        """A transaction of its own, repeated while that makes sense."""
+        """A separate transaction, retried while that makes sense."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             wide: Wide | None = None
@@ -173,7 +173,8 @@ class Carrier:
             await asyncio.sleep(SECONDS_BETWEEN_ATTEMPTS)
 
     async def _announce(self, connection: Connection, changes: Sequence[Change]) -> None:
-        """After the commit. A hint that cannot be made is not missed for long: everybody also polls."""
+        """After the commit. A hint that cannot be made is not missed for long, because everybody also
+        polls."""
         parents: set[ChatId] = set()
         self._announcer.committed(hint for change in changes for hint in hints_of(change))
         for change in changes:

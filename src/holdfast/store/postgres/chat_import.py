@@ -1,5 +1,5 @@
-"""A chat that is made with a long history, in one transaction of many statements: neither the event loop nor
-the database is held up by the whole of it at once."""
+"""Creates a chat with a long history, in one transaction of many statements, so that neither the event loop
+nor the database is blocked by all of it at once."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from holdfast.store.postgres.settings_writer import remember
 from holdfast.store.postgres.transaction import MORE_MESSAGES, Transaction
 from holdfast.store.rows import message_row
 
-# Of one statement. Few enough that to send them is no long step.
+# Messages per statement: few enough that sending them does not take long.
 PORTION_CHARACTERS = 512 * 1024
 PORTION_MESSAGES = 500
 
 EXISTS = Refusal(
     code="wrong_state",
-    text="There is a chat of this id already.",
+    text="There is already a chat with this id.",
     data={"command": "import", "state": State.IDLE.value},
 )
 
@@ -30,7 +30,7 @@ EXISTS = Refusal(
 async def found(
     transaction: Transaction, change: Change, once: Once | None
 ) -> tuple[Applied | Refusal | Replayed, bool]:
-    """Everything but the commit; and whether there is anything to commit."""
+    """Everything but the commit; returns whether there is anything to commit."""
     if once is not None and (earlier := await transaction.ask(idempotency_keys.stored(once))) is not None:
         return earlier, False
     if not await transaction.write([replace(change, messages=())]):

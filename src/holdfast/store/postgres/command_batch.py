@@ -1,5 +1,5 @@
-"""The plain commands of many chats, decided together on what one statement read. Commands for the same chat
-are decided one on the result of the other."""
+"""Plain commands of many chats, decided together on what one statement read. Commands for the same chat are
+each decided on the result of the one before."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,23 +18,23 @@ from holdfast.store.postgres.transaction import Loaded, Session
 Group = Mapping[ChatId, Sequence[CommandRequest]]
 Answered = tuple[CommandRequest, Applied | Refusal]
 
-# About the characters that are written together before the rest of the group waits for the next time.
+# Roughly how many characters are written together; the rest of the group waits for the next batch.
 MOST_CHARACTERS = 4 * 1024 * 1024
 
 
 @dataclass(slots=True)
 class Settled:
-    """What was decided. The answers count only once the changes are committed."""
+    """The decisions. The answers are valid only once the changes are committed."""
 
     answers: list[Answered] = field(default_factory=list[Answered])
-    # One for each chat that moves, as they are written.
+    # One per chat that changes, as it is written.
     changes: list[Change] = field(default_factory=list[Change])
-    # Not got to.
+    # Not reached.
     later: list[CommandRequest] = field(default_factory=list[CommandRequest])
 
     def missed(self, held: set[ChatId]) -> list[CommandRequest]:
-        """Takes out what was not written: somebody else moved or locked the chat, or it exists already, or
-        its parent is gone."""
+        """Removes what was not written: somebody else moved or locked the chat, or it exists already, or its
+        parent is gone."""
         missed = {change.chat_id for change in self.changes} - held
         if not missed:
             return []
@@ -76,7 +76,7 @@ async def _settle_chat(
             continue
         wanted = needs(asked.commands, view)
         if wanted is not NOTHING and changes:
-            # What it looks up must see what was decided before it.
+            # Its look-ups must see what was decided before it.
             settled.later += group[position:]
             break
         known = NO_FACTS if wanted is NOTHING else await session.ask(facts(asked.chat_id, wanted, view))
@@ -98,7 +98,7 @@ async def _settle_chat(
 
 
 def _characters(change: Change) -> int:
-    """Roughly: what is large is text, or what a tool said."""
+    """A rough size: only text and tool outputs are large."""
     parts = [part for message in change.messages for part in message.parts]
     parts += [part for item in change.queue_put for part in item.parts]
     return sum(map(_size, parts)) + sum(len(output.text) for output in change.full_outputs)

@@ -1,5 +1,5 @@
-"""Commands that are decided on the present state, and what became of them. Also the answer to the one hard
-question: the connection broke while a commit was on its way; did it count?"""
+"""Commands that are decided on the current state, and their results. Also the answer to the hard question:
+the connection broke while a commit was in flight; was it committed?"""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ _WIDE = (Archive, Unarchive, Delete, Edit, Fork)
 @dataclass(frozen=True, slots=True)
 class Doubtful:
     """A change that may have been committed: the connection broke before the answer came. `transaction_id` is
-    None when the change was its own transaction."""
+    None if the change was its own transaction."""
 
     change: Change
     transaction_id: str | None
@@ -70,7 +70,7 @@ class CommandRequest:
         return decided if isinstance(decided, Refusal) else self.times.measured(decided)
 
     def tell(self, answer: Answer) -> None:
-        if not self.answer.done():  # whoever asked may have stopped waiting
+        if not self.answer.done():  # the caller may have stopped waiting
             self.answer.set_result(answer)
 
     def fail(self, error: BaseException) -> None:
@@ -79,7 +79,7 @@ class CommandRequest:
 
 
 def all_changes(change: Change) -> Iterator[Change]:
-    """The change and those of other chats that belong to it, without the empty ones."""
+    """The change and the changes of other chats that belong to it, without empty ones."""
     if change.after is None or change.after.chat.version != change.before:
         yield change
     for other in change.others:
@@ -87,8 +87,8 @@ def all_changes(change: Change) -> Iterator[Change]:
 
 
 async def counted(session: Session, doubtful: Doubtful, view: View | None) -> bool:
-    """Whether the change was committed. Asked under the lock of its chat, or before a write that is guarded
-    by the version seen here: if the lost one should still come, it finds its guard broken."""
+    """Whether the change was committed. Called under the lock of its chat, or before a write that is guarded
+    by the version seen here: should the lost commit still arrive, its guard fails."""
     change = doubtful.change
     if change.after is None:
         return view is None
@@ -100,20 +100,21 @@ async def counted(session: Session, doubtful: Doubtful, view: View | None) -> bo
         return False
     if _is_as_left(view, change.after):
         return True
-    # The chat has moved since, by this change or by others alone.
+    # The chat has moved since, by this change or only by others.
     if doubtful.transaction_id is None:
         return (await session.fetch(TRACES, *_traces(change, change.after)))[0][0]
     status = (await session.fetch(STATUS, doubtful.transaction_id))[0][0]
     if status is None:
         raise TryAgain(
-            "The connection broke and it is not known whether this was done. Look, then try again."
+            "The connection broke and it is not known whether this was done. Check the current "
+            "state, then try again."
         )
     return status == "committed"
 
 
 def _traces(change: Change, after: View) -> tuple[object, ...]:
-    """Ids that this change made, and nobody else can have. A change without any moved only states, and an
-    owner's fence or a repetition that changes nothing takes care of those."""
+    """Ids that only this change can have made. A change without any only moved states; there an owner's
+    fence, or a harmless repetition, is enough."""
     now = after.chat.updated_at
     return (
         change.chat_id,
@@ -125,6 +126,6 @@ def _traces(change: Change, after: View) -> tuple[object, ...]:
 
 
 def _is_as_left(view: View, after: View) -> bool:
-    """Whether the chat is exactly as a change left it: its version, its last message and the microsecond of
-    the change are all in these columns."""
+    """Whether the chat is exactly as a change left it: these columns contain its version, its last message
+    and the microsecond of the change."""
     return moving_row(view) == moving_row(after) and indexed_row(view.chat) == indexed_row(after.chat)

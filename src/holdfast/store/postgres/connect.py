@@ -1,7 +1,8 @@
-"""How a connection is made, and what is said when it cannot be. Nothing here ever shows a password.
+"""Making connections, and the errors when that fails. No text here ever contains a password.
 
-A connection needs a session of its own: it works through pgbouncer in session mode, not in transaction or
-statement mode (prepared statements, settings and locks would be lost between statements)."""
+A connection needs its own session: pgbouncer works in session mode, but not in transaction or statement mode
+(prepared statements, settings and locks would be lost between statements).
+"""
 
 import socket
 from dataclasses import dataclass
@@ -18,9 +19,9 @@ CONNECT_SECONDS = 5.0
 OLDEST_SERVER = 14
 FORM = "postgresql://user:password@host:5432/database"
 
-# Whoever falls silent in the middle of a transaction loses its locks before its lease can run out, however
-# short that is: else it would delay who takes over.
-# Set after connecting, not in the first packet: pgbouncer refuses settings there that it does not know.
+# A process that goes silent in the middle of a transaction loses its locks before even the shortest lease can
+# expire: otherwise it would delay a takeover. Set after connecting, not in the first packet: pgbouncer
+# refuses settings there that it does not know.
 _ALWAYS = (
     "SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; SET jit = off; "
     "SET idle_in_transaction_session_timeout = '3s'; SET lock_timeout = '5s'; SET statement_timeout = '10s'; "
@@ -28,14 +29,14 @@ _ALWAYS = (
     # its session holds is free. A process that is only frozen still answers: its kernel does.
     "SET tcp_keepalives_idle = 4; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3"
 )
-# What is written is always found by id. One plan for all sizes of a batch spares planning each anew.
+# Writes always look rows up by id. One generic plan for all batch sizes saves planning each one.
 _WRITING = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off"
 # Losing power must not lose what was acknowledged, whatever the server's default is.
 _DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
 )
-# These may take long: if we die meanwhile the server shall notice at once, and not work on for nobody while
-# others wait for its locks. Only where its operating system can tell.
+# These may take long. If we die meanwhile the server should notice at once, instead of working for nobody
+# while others wait for its locks. Only where its operating system can tell.
 _UNLIMITED = (
     "SET statement_timeout = 0; SET lock_timeout = '60s'; SET idle_in_transaction_session_timeout = 0; "
     "SELECT set_config('client_connection_check_interval', '1s', false) WHERE version() LIKE '%linux%'"
@@ -46,7 +47,7 @@ Purpose = Literal["reading", "writing", "upkeep"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DatabaseAddress:
-    """A database URL that can be understood."""
+    """A parsed database URL."""
 
     url: str
 
@@ -56,9 +57,9 @@ class DatabaseAddress:
             parts = urlsplit(url)
             _ = parts.port
         except ValueError:
-            raise BadDatabaseUrl(f"The database URL cannot be understood. Its form is {FORM}.") from None
+            raise BadDatabaseUrl(f"The database URL cannot be parsed. Its form is {FORM}.") from None
         if parts.scheme not in ("postgresql", "postgres"):
-            raise BadDatabaseUrl(f"The database URL is not one of PostgreSQL. Its form is {FORM}.")
+            raise BadDatabaseUrl(f"The database URL is not a PostgreSQL URL. Its form is {FORM}.")
         if not parts.path.strip("/"):
             raise BadDatabaseUrl(f"The database URL names no database. Its form is {FORM}.")
         return cls(url)
@@ -69,7 +70,7 @@ class DatabaseAddress:
 
     @property
     def shown(self) -> str:
-        """Where it is, for people."""
+        """The address, for people."""
         parts = urlsplit(self.url)
         return f"{parts.hostname}:{parts.port or 5432}" if parts.hostname else "the local socket"
 
@@ -102,7 +103,7 @@ class DatabaseAddress:
         return connection
 
     async def first_connection(self, *, to_write: bool = True) -> Connection:
-        """With a look at what kind of server answers. Raises one of the CannotStart family."""
+        """Also checks what kind of server answers. Raises one of the CannotStart family."""
         try:
             connection = await self.connect("upkeep")
         except (*ANY, ValueError) as error:
@@ -145,13 +146,13 @@ class DatabaseAddress:
         where = f"The PostgreSQL at {self.shown}"
         match error:
             case asyncpg.ClientConfigurationError() | ValueError() if not isinstance(error, UnicodeError):
-                return BadDatabaseUrl(f"The database URL cannot be understood. Its form is {FORM}.")
+                return BadDatabaseUrl(f"The database URL cannot be parsed. Its form is {FORM}.")
             case asyncpg.InvalidPasswordError():
                 text = f"{where} does not accept the user and password of the database URL. Correct them."
             case asyncpg.InvalidAuthorizationSpecificationError():
                 text = (
-                    f"{where} does not let this user in. See that the user of the database URL exists and "
-                    "that pg_hba.conf allows it."
+                    f"{where} does not let this user in. Check that the user of the database URL "
+                    "exists and that pg_hba.conf allows it."
                 )
             case asyncpg.InvalidCatalogNameError():
                 text = (
@@ -172,7 +173,9 @@ class DatabaseAddress:
             case socket.gaierror() | UnicodeError():
                 text = f"The host of the database URL, {self.shown}, cannot be found. Correct its name."
             case TimeoutError():
-                text = f"{where} does not answer. See that it runs and that no firewall is in between."
+                text = (
+                    f"{where} does not answer. Check that it is running and that no firewall is in between."
+                )
             case ConnectionRefusedError() | FileNotFoundError():
                 text = f"Nobody answers at {self.shown}. Start PostgreSQL there, or correct the database URL."
             case _:

@@ -1,16 +1,16 @@
-"""The database's clock, read without asking: what it said last, and the time since by this machine's steady
-clock. So the moments of all replicas are of one clock, whatever their own say."""
+"""The database's clock, read without a query: what it said last, plus the time elapsed since by this
+machine's steady clock. So all replicas take their times from one clock, whatever their own say."""
 
 from datetime import datetime
 
 from holdfast.core.clock import Clock, from_micros
 
-# What took longer on its way says little about the time.
+# An answer that took longer says little about the time.
 PROMPT_SECONDS = 0.5
 
 
 class AlignedClock:
-    """This machine's clock until the database was heard for the first time. Any thread may use it."""
+    """This machine's clock until the database has answered for the first time. Thread-safe."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -27,7 +27,7 @@ class AlignedClock:
         return self._clock.elapsed()
 
     def hear(self, micros: int, asked_at: float) -> None:
-        """The database's clock said this in answer to a question of then."""
+        """The database's clock said this in answer to a query sent at that time."""
         answered_at = self._clock.elapsed()
         if self._heard is None or answered_at - asked_at <= PROMPT_SECONDS:
             self._heard = micros, (asked_at + answered_at) / 2

@@ -1,5 +1,5 @@
-"""What asyncpg and the network raise, as what Holdfast says: "try again" for everything that passes by
-itself, and whether it is known that nothing was committed."""
+"""Translates the errors of asyncpg and the network: "try again" for everything that passes, and whether it is
+certain that nothing was committed."""
 
 import asyncio
 
@@ -7,8 +7,8 @@ import asyncpg
 
 from holdfast.core.errors import Bug, HoldfastError, StoreFull, TryAgain
 
-# Whatever can come out of a query or an attempt to connect. The internal error is what asyncpg raises when
-# the server said goodbye and the connection's end has not been noticed yet.
+# Everything that a query or a connection attempt can raise. asyncpg raises the internal error if the server
+# closed the session and the end of the connection has not been noticed yet.
 ANY = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -18,10 +18,10 @@ ANY = (
     TimeoutError,
 )
 
-# Undone because of what others wrote at the same moment.
+# Rolled back because of what others wrote at the same moment.
 OVERTAKEN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
-# The server answered, so the transaction is known to be undone and the connection is as good as before.
+# The server answered, so the transaction is known to be rolled back and the connection is still good.
 _UNDONE = (
     asyncpg.LockNotAvailableError,
     asyncpg.QueryCanceledError,
@@ -34,7 +34,7 @@ _UNDONE = (
     asyncpg.InvalidTransactionStateError,
     asyncpg.ProgramLimitExceededError,
 )
-# The same, and doing it again may well succeed.
+# The same, and a retry may well succeed.
 _PASSING = (
     asyncpg.LockNotAvailableError,
     asyncpg.QueryCanceledError,
@@ -47,12 +47,12 @@ _PASSING = (
 
 def is_undone(error: BaseException) -> bool:
     """Whether it is certain that nothing was committed. An idle transaction that was ended takes its
-    connection along, but nothing of it stays."""
+    connection with it, but nothing of it remains."""
     return isinstance(error, _UNDONE)
 
 
 def translated(error: BaseException) -> HoldfastError:
-    """What to raise instead. Texts of the server are not repeated: they may quote what people wrote."""
+    """What to raise instead. The server's texts are not repeated: they may quote what people wrote."""
     match error:
         case HoldfastError():
             return error
@@ -61,11 +61,11 @@ def translated(error: BaseException) -> HoldfastError:
         case asyncpg.LockNotAvailableError() | asyncpg.QueryCanceledError():
             return TryAgain("The database is busy with something that takes too long.")
         case asyncpg.TooManyConnectionsError():
-            return TryAgain("The database takes no more connections.")
+            return TryAgain("The database accepts no more connections.")
         case asyncpg.DeadlockDetectedError() | asyncpg.SerializationError():
             return TryAgain("Others wrote the same at the same time.", after_seconds=0.1)
         case asyncpg.ReadOnlySQLTransactionError():
-            return TryAgain("The database is read-only at the moment, as after a failover.")
+            return TryAgain("The database is currently read-only, as after a failover.")
         case asyncpg.PostgresError() if is_undone(error) and not isinstance(error, _PASSING):
             return Bug(f"the database refused a statement ({type(error).__name__})")
         case TimeoutError():

@@ -1,8 +1,9 @@
 """One transaction for a command that concerns more than its chat: a family, a subtree, a whole history, or a
 request with an idempotency key.
 
-Whoever locks several chats of a family locks its root first, so two of them never wait for each other in a
-circle; everybody else holds one row, or takes only rows that are free."""
+Locking several chats of a family starts with its root, so two such transactions never wait for each other in
+a cycle; everybody else holds one row, or takes only rows that are free.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,8 +26,8 @@ ROOT = "SELECT root_id FROM chats WHERE id = $1"
 LOCK_FAMILY = f"SELECT c.id FROM chats c WHERE {FAMILY} ORDER BY c.id FOR NO KEY UPDATE"
 LOCK_STARTED = f"SELECT c.id FROM chats c WHERE {STARTED_THERE} ORDER BY c.id FOR NO KEY UPDATE"
 KEEP_PARENT = "SELECT 1 FROM chats WHERE id = $1 FOR KEY SHARE"
-# Waits for a twin that is under way; if that one stored its answer, this touches nothing. A key that is too
-# old, and not swept yet, is replaced.
+# Waits for an identical request in progress; if that one stored its answer, this changes nothing. An expired
+# key that has not been swept yet is replaced.
 STORE_KEY = (
     "INSERT INTO idempotency_keys AS k (user_id, method, path, key, fingerprint, status, created_at, body) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (user_id, method, path, key) DO UPDATE SET "
@@ -34,32 +35,33 @@ STORE_KEY = (
     f"body = excluded.body WHERE k.created_at <= now_micros() - {idempotency_keys.KEPT_MICROS} RETURNING 1"
 )
 
-PARENT_GONE = Refusal(code="not_found", text="The parent of this chat is gone.")
+PARENT_GONE = Refusal(code="not_found", text="The parent of this chat no longer exists.")
 
 
 class Overtaken(Exception):
-    """Something that could not be locked moved in between: undo, and begin again."""
+    """Something that could not be locked changed in between: roll back and start again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """What the transaction came to. The answer counts only once it is committed."""
+    """The result of the transaction. The answer is valid only once it is committed."""
 
     answer: Answer
-    # Written and to be announced; nothing to commit without them, unless a key is remembered.
+    # Written and to be announced. Without them there is nothing to commit, unless a key is stored.
     changes: tuple[Change, ...] = ()
     remembers: bool = False
-    # If the commit is never answered.
+    # Used if the commit gets no answer.
     doubtful: Doubtful | None = None
 
 
 async def settle_wide(transaction: Transaction, asked: CommandRequest, ids: Ids) -> Wide:
     """Everything but the commit."""
-    # First: whoever locks several chats of a family goes downwards.
+    # First: several chats of a family are locked from the root downwards.
     if asked.on_behalf is not None and not await transaction.keep_going(asked.on_behalf):
         return Wide(CALL_OVER)
     present = await _lock(transaction, asked)
-    # Only now: a twin that held the lock may have done it while we waited, and that is no refusal.
+    # Only now: an identical request that held the lock may have done it while we waited, and that is not a
+    # refusal.
     if (
         asked.once is not None
         and (earlier := await transaction.ask(idempotency_keys.stored(asked.once))) is not None
@@ -110,7 +112,8 @@ async def _lock(transaction: Transaction, asked: CommandRequest) -> Loaded:
 
 
 async def _lock_subtree(transaction: Transaction, chat_id: ChatId) -> None:
-    """Until it is the same after the lock as before: a child may be created below while we wait for one."""
+    """Repeats until the family is the same after locking as before: a child may be created below while we
+    wait."""
     known: frozenset[ChatId] = frozenset()
     while (found := frozenset(await transaction.ask(subtree(chat_id)))) != known:
         await transaction.lock(LOCK_DELETED, found)
@@ -119,7 +122,7 @@ async def _lock_subtree(transaction: Transaction, chat_id: ChatId) -> None:
 
 async def _parent_gone(transaction: Transaction, asked: CommandRequest) -> Refusal | None:
     for command in asked.commands:
-        # Kept until the commit: it cannot be deleted under its child.
+        # Held until the commit: it cannot be deleted while a child is created below it.
         parent_id = parent_of(command.origin) if isinstance(command, Create) else None
         if parent_id is not None and not await transaction.fetch(KEEP_PARENT, parent_id):
             return PARENT_GONE

@@ -1,5 +1,5 @@
-"""Bringing the schema up to date: under a lock, so that of several replicas that start at once one does it
-and the others wait; in one transaction, so that being cut off leaves nothing half done."""
+"""Migrates the schema: under a lock, so that of several replicas starting at once one does it and the others
+wait; and in one transaction, so that an interruption leaves nothing half done."""
 
 import asyncpg
 
@@ -11,8 +11,8 @@ from holdfast.store.postgres.pool import Connection, fetch
 
 # Any number that nobody else uses on this database: the letters of "holdfast".
 LOCK = "SELECT pg_advisory_xact_lock(7525352680829580148)"
-# Whether there is a record of migrations, and how many tables there are; what an extension brought does not
-# count. One question, because another replica may be making them at this moment.
+# Whether there is a record of migrations, and how many tables there are, not counting those of extensions.
+# One query, because another replica may be creating them right now.
 TABLES = (
     "SELECT count(*) FILTER (WHERE c.relname = 'schema_migrations') > 0, count(*) FROM pg_catalog.pg_class c "
     "WHERE c.relkind IN ('r', 'p', 'v', 'm') AND c.relnamespace = current_schema()::regnamespace "
@@ -31,13 +31,13 @@ _BROKEN = (
 
 
 async def pending(connection: Connection, known: tuple[Migration, ...]) -> tuple[Migration, ...]:
-    """What is still to be applied. A database of another program is not touched."""
+    """What is still to be applied. Another program's database is not touched."""
     [(has_record, tables)] = await fetch(connection, TABLES)
     if not has_record:
         if tables:
             raise DatabaseDamaged(
-                "The database holds tables of another program. Create an empty one for Holdfast and name it "
-                "in database.url."
+                "The database contains tables of another program. Create an empty one for "
+                "Holdfast and name it in database.url."
             )
         return known
     query = migrations.recorded()
@@ -46,7 +46,7 @@ async def pending(connection: Connection, known: tuple[Migration, ...]) -> tuple
 
 
 async def migrate(connection: Connection, known: tuple[Migration, ...]) -> tuple[str, ...]:
-    """Applies what is missing; the names of what was applied."""
+    """Applies what is missing and returns the names."""
     try:
         if not await pending(connection, known):
             return ()
@@ -65,17 +65,17 @@ async def migrate(connection: Connection, known: tuple[Migration, ...]) -> tuple
         ) from None
     except asyncpg.LockNotAvailableError:
         raise MigrationFailed(
-            "Another process has been changing the schema for more than a minute. Wait until it is done, "
-            "then start again."
+            "Another process has been changing the schema for more than a minute. Wait until it is "
+            "done, then start again."
         ) from None
     except _BROKEN as error:
         raise DatabaseUnreachable(
-            "The connection to the database broke while its schema was brought up to date. Nothing was "
-            "changed; start again."
+            "The connection to the database broke while its schema was being migrated. Nothing "
+            "was changed; start again."
         ) from error
     except ANY as error:
         raise MigrationFailed(
-            f"A change of the schema failed and was undone ({type(error).__name__}). The data is as it was; "
-            "please report this."
+            f"A schema migration failed and was rolled back ({type(error).__name__}). The data is "
+            "unchanged; please report this."
         ) from error
     return tuple(f"{migration.number:04}_{migration.name}" for migration in missing)

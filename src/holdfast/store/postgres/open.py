@@ -1,4 +1,4 @@
-"""Opening the database: a look at the server, the schema brought up to date, then the store."""
+"""Opening the database: checks the server, migrates the schema, then makes the store."""
 
 from typing import Literal
 
@@ -23,8 +23,8 @@ async def open_postgres(
     writing: int = 8,
     wait_seconds: float = 5.0,
 ) -> PostgresStore:
-    """As a server: brings the schema up to date. As a tool: only looks whether it is. With a clock, that is
-    asked instead of the database's."""
+    """As a server: migrates the schema. As a tool: only checks it. If a clock is given it is used instead of
+    the database's."""
     address = DatabaseAddress.of(url)
     connection = await address.first_connection(to_write=mode == "server")
     try:
@@ -33,8 +33,8 @@ async def open_postgres(
             await migrate(connection, known)
         elif await pending(connection, known):
             raise MigrationFailed(
-                f"The database {address.database!r} is of an older version of Holdfast. Bring it up to date "
-                "with `holdfast db migrate`."
+                f"The database {address.database!r} was written by an older version of Holdfast. "
+                "Upgrade it with `holdfast db migrate`."
             )
     finally:
         connection.terminate()

@@ -1,6 +1,6 @@
-"""Connections that wait to be used. Taking one waits a few seconds at most; one that may be broken, or may be
-in the middle of something, is never given out again. After a restart of the server new ones are made by
-themselves."""
+"""A pool of connections. Taking one waits a few seconds at most. A connection that may be broken, or in the
+middle of something, is never handed out again. After a restart of the server, new ones are made
+automatically."""
 
 import asyncio
 import time
@@ -16,17 +16,17 @@ from holdfast.store.query import Rows
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
-# A connection that was not used for so long may have been forgotten by something in between: it is asked
+# A connection that has been unused for this long may have been dropped by something in between: it is checked
 # first.
 QUIET_SECONDS = 30.0
 SIGN_OF_LIFE_SECONDS = 2.0
-# A burst opens many connections. Those that nobody has needed for so long are closed: other programs need
-# places on the server too.
+# A burst opens many connections. Those unused for this long are closed: other programs need connections to
+# the server too.
 SPARE_SECONDS = 60.0
-# For the client's patience: the server gives up earlier (see `connect`), unless it is not there any more.
+# The client's own timeout: the server gives up earlier (see `connect`), unless it is gone.
 ANSWER_SECONDS = 15.0
 SECONDS_BETWEEN_ATTEMPTS = 0.1
-# What waiting longer cannot change.
+# Errors that waiting longer cannot change.
 _HOPELESS = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
 
 
@@ -46,15 +46,15 @@ class Pool:
         self._wait_seconds = wait_seconds
         self._before_use = before_use
         self._places = asyncio.Semaphore(size)
-        # The one that was used last is at the end and is used next; those at the beginning are spare.
+        # The most recently used one is at the end and is used next; those at the beginning are spare.
         self._idle: list[tuple[Connection, float]] = []
         self._used: set[Connection] = set()
         self._closed = False
 
     @asynccontextmanager
     async def take(self) -> AsyncGenerator[Connection]:
-        """Errors of the database become TryAgain only while it is being taken; what the block raises is for
-        the block's owner to judge."""
+        """Errors of the database become TryAgain only while a connection is being taken; what the block
+        raises is for its owner to judge."""
         if self._closed:
             raise StoreClosed("The store is closed.")
         deadline = time.monotonic() + self._wait_seconds
@@ -78,7 +78,7 @@ class Pool:
             self._places.release()
 
     async def close(self, seconds: float) -> None:
-        """No new takers; those at work get the time given, then their connections are cut."""
+        """No more connections are handed out. Those in use get the given time, then they are cut."""
         self._closed = True
         try:
             async with asyncio.timeout(seconds):
@@ -124,8 +124,8 @@ class Pool:
         return connection
 
     async def _recover(self, connection: Connection, error: BaseException) -> None:
-        """After a failure the connection is used again only if the server answered and the rest can be
-        undone."""
+        """After a failure the connection is reused only if the server answered and the rest can be rolled
+        back."""
         if isinstance(error, TimeoutError):
             self._drop_idle()
         broken = isinstance(error, ANY) and not is_undone(error)
@@ -138,7 +138,8 @@ class Pool:
                 connection.terminate()
 
     def _drop_idle(self) -> None:
-        """The server is silent. Whoever got one of these would wait as long, one after the other."""
+        """The server is silent. Everybody who got one of these connections would wait as long, one after the
+        other."""
         idle, self._idle = self._idle, []
         for connection, _ in idle:
             connection.terminate()
@@ -156,7 +157,7 @@ class Pool:
 
 
 async def fetch(connection: Connection, sql: str, *args: Any) -> Rows:
-    """Rows as the shared modules know them: a Record is indexed, sliced and unpacked like a tuple."""
+    """Rows in the form the shared modules expect: a Record is indexed, sliced and unpacked like a tuple."""
     return cast(Rows, await connection.fetch(sql, *args, timeout=ANSWER_SECONDS))
 
 

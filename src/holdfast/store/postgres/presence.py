@@ -1,26 +1,27 @@
-"""Whether the process of a worker is there. Its session holds a lock for it, and the same session renews its
+"""Whether a worker's process is alive. Its session holds a lock for it, and the same session renews its
 lease. A process that dies loses its connection at once, and with it the lock: whoever sees that the lock is
-free, and that the lease was not renewed for a while, need not wait until the lease has run out.
+free, and that the lease has not been renewed for a while, need not wait until the lease expires.
 
-Who lives is not taken for dead. A worker whose connection broke comes back within moments and takes its lock
-again; it begins no effect once it has not renewed for `duties.lease.SURE_SECONDS`, which is less than what
-others wait here. One that is frozen keeps its connection, and costs the whole lease. After a start of the
-database nobody has a lock yet: for the time of a lease only the leases count."""
+A living worker is not taken for dead. A worker whose connection broke comes back within moments and takes its
+lock again. It starts no effect once it has not renewed for `duties.lease.SURE_SECONDS`, which is less than
+others wait here. A frozen process keeps its connection, so its takeover waits for the whole lease. After a
+restart of the database nobody has a lock yet: for the duration of a lease only leases count.
+"""
 
 from holdfast.core.ids import WorkerId
 
-# The lock of a worker that was not heard of for so long is looked at.
+# After this long without a renewal, others check the worker's lock.
 ABSENT_SECONDS = 4.5
 
 _KEY = "('x' || substr(replace({id}::text, '-', ''), 17, 16))::bit(64)::bigint"
 
-# Does not wait. The lock may be held by a session of our own whose connection is dead without the database
-# knowing it: then that session shows that we are there, and a renewal must not wait for its end. Or somebody
-# looks at the lock at this moment: what counts then is who writes the worker's row first.
+# Does not wait. The lock may be held by one of our own sessions whose connection is dead without the database
+# knowing: then that session shows that we are alive, and a renewal must not wait for its end. Or somebody is
+# checking the lock right now: then it matters who writes the worker's row first.
 ENTER = f"SELECT pg_try_advisory_lock({_KEY.format(id='$1')})"
 LEAVE = f"SELECT pg_advisory_unlock({_KEY.format(id='$1')})"
-# Who has less than $2 of its lease left has not renewed it for long. Whoever comes
-# back meanwhile either renews first, and the last condition finds another time, or finds its lease ended.
+# A worker with less than $2 of its lease left has not renewed it for long. One that comes back meanwhile
+# either renews first, and the last condition finds another time, or finds its lease ended.
 BURY = (
     "WITH unheard AS MATERIALIZED ("
     "SELECT w.id, w.expires_at FROM workers w WHERE w.id <> $1 AND w.expires_at > now_micros() "
@@ -34,7 +35,7 @@ BURY = (
 
 
 class Present:
-    """The workers that one connection holds the lock of."""
+    """The workers whose lock one connection holds."""
 
     def __init__(self) -> None:
         self._there: set[WorkerId] = set()
@@ -55,7 +56,7 @@ class Present:
         self._there.add(worker_id)
 
     def left(self) -> list[WorkerId]:
-        """Those whose locks are to be given back."""
+        """Workers whose locks are to be released."""
         gone = [worker_id for worker_id in self._leaving if worker_id in self._there]
         self._leaving.clear()
         self._there.difference_update(gone)

@@ -1,5 +1,5 @@
-"""Renewing a lease: with a thread, an event loop and a connection of its own, so that whatever holds up the
-process's event loop or its pool, the lease goes on."""
+"""Renewing a lease with a separate thread, event loop and connection: whatever blocks the process's event
+loop or its pool, the lease is still renewed."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ from holdfast.store.postgres.worker_rows import RENEW
 
 # A renewal that takes longer has failed: the worker must know in time to stop.
 RENEW_SECONDS = 4.0
-# After a connection that was cut could not be made again.
+# Delay after a lost connection could not be re-established.
 BACK_SECONDS = 0.2
 
 
@@ -29,14 +29,14 @@ class Renewal:
         before_use: Callable[[Connection], Awaitable[None]] | None,
         clock: AlignedClock,
     ) -> None:
-        """`clock` hears what the database's says."""
+        """`clock` is told the database's time."""
         self._clock = clock
         self._connect = connect
         self._before_use = before_use
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        # Touched only on the loop above, by one at a time.
+        # Only touched on the loop above, by one task at a time.
         self._turn = asyncio.Lock()
         self._connection: Connection | None = None
         self._present = Present()
@@ -59,7 +59,7 @@ class Renewal:
             raise TryAgain("The lease could not be renewed in time.") from None
 
     def _start(self) -> None:
-        """Shortage: there is no thread now; the next renewal tries again."""
+        """Shortage: no thread is available now; the next renewal tries again."""
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever, name="holdfast-renewal", daemon=True)
         try:
@@ -77,7 +77,7 @@ class Renewal:
                 self._loop.call_soon_threadsafe(self._present.leave, worker_id)
 
     def close(self) -> None:
-        """Blocks for a moment; call it from another thread than an event loop's."""
+        """Blocks for a moment; do not call it on an event loop's thread."""
         with self._starting:
             self._closed = True
             loop, thread = self._loop, self._thread
@@ -89,8 +89,8 @@ class Renewal:
         loop.close()
 
     async def _renew(self, worker_id: WorkerId, lease_micros: int) -> bool:
-        """A connection that broke since the last time is replaced once before it is a failure. Repeating is
-        safe: it sets a time, and never revives a lease that has run out."""
+        """A connection that broke since the last renewal is replaced once before that counts as a failure.
+        Repeating is safe: it sets a time, and never revives an expired lease."""
         try:
             async with asyncio.timeout(RENEW_SECONDS), self._turn:
                 if self._connection is not None and not self._connection.is_closed():
@@ -110,7 +110,7 @@ class Renewal:
         self._present.forget()
 
         def broken(_: object) -> None:
-            # Nobody shall take a worker for dead whose connection was only cut: it comes back at once.
+            # A worker whose connection was merely cut must not be taken for dead: it reconnects at once.
             if self._connection is connection and not self._closed:
                 self._returning = asyncio.ensure_future(self._come_back(worker_id, lease_micros))
 
@@ -118,7 +118,7 @@ class Renewal:
         return connection
 
     async def _come_back(self, worker_id: WorkerId, lease_micros: int) -> None:
-        """Whether the lease was kept is for the next renewal to hear."""
+        """Whether the lease was kept is found out by the next renewal."""
         deadline = self._clock.elapsed() + lease_micros / 1_000_000
         while not self._closed and self._clock.elapsed() < deadline:
             try:
@@ -133,7 +133,7 @@ class Renewal:
             await self._before_use(connection)
         for gone in self._present.left():
             await connection.execute(LEAVE, gone, timeout=RENEW_SECONDS / 2)
-        # If the lock is not to be had now, the next renewal tries again.
+        # If the lock is not available now, the next renewal tries again.
         if self._present.missing(worker_id) and await connection.fetchval(
             ENTER, worker_id, timeout=RENEW_SECONDS / 2
         ):
@@ -157,4 +157,4 @@ class Renewal:
                 await connection.close(timeout=0.5)
             except ANY:
                 connection.terminate()
-            await asyncio.sleep(0)  # lets the socket be closed before the loop is
+            await asyncio.sleep(0)  # lets the socket be closed before the loop

@@ -1,5 +1,5 @@
-"""Full-text search with tsvector: filled in the background, read newest first, the owner always part of the
-question. Words are folded before they come here, so no text search configuration of the server has a say."""
+"""Full-text search with tsvector: filled in the background, read newest first, always restricted to the
+owner. Words are folded before they come here, so the server's text search configuration plays no role."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ from holdfast.store.interface import Hit, SearchPage
 from holdfast.store.query import Row, Rows
 from holdfast.store.search_words import Sought, sought, words_of_message
 
-# One page of chats looks at no more matching messages than this; the next page goes on from there.
+# One page of chats examines at most this many matching messages; the next page continues from there.
 WINDOW = 2_000
 
 BEHIND = (
@@ -24,14 +24,14 @@ BEHIND = (
     "WHERE search_pending ORDER BY id LIMIT $1"
 )
 DROP_WORDS = "DELETE FROM message_words WHERE chat_id = $1 AND message_id = ANY($2::text[]::uuid[])"
-# Only of messages that are still there. Two replicas may do the same at once.
+# Only for messages that still exist. Two replicas may do the same at once.
 PUT_WORDS = (
     "INSERT INTO message_words (chat_id, message_id, owner_id, words) "
     "SELECT m.chat_id, m.id, $3, array_to_tsvector($4::text[]) FROM messages m "
     "WHERE m.chat_id = $1 AND m.id = $2 AND NOT m.removed "
     "ON CONFLICT (chat_id, message_id) DO UPDATE SET words = excluded.words"
 )
-# History may have moved on since: then it stays pending.
+# History may have moved on since: then the chat stays pending.
 SEARCHED = (
     "UPDATE chats SET searched_version = greatest(searched_version, $2), "
     "search_pending = history_version > greatest(searched_version, $2) WHERE id = $1"
@@ -48,7 +48,7 @@ _TITLES = (
     "SELECT c.id FROM chats c JOIN settings s ON s.chat_id = c.id WHERE {condition} "
     "AND s.words @@ ${match}::text::tsquery AND c.id < ${before} ORDER BY c.id DESC LIMIT ${limit}"
 )
-# Those with the words in their title, or in a later message, were given on an earlier page.
+# Chats with the words in their title, or in a later message, were on an earlier page.
 _NEW = (
     "SELECT c.id FROM chats c JOIN settings s ON s.chat_id = c.id WHERE {condition} "
     "AND c.id = ANY(${ids}::text[]::uuid[]) AND NOT s.words @@ ${match}::text::tsquery "
@@ -78,8 +78,9 @@ async def index(fetch: Fetch, limit: int) -> int:
 async def _index_chat(
     fetch: Fetch, chat_id: ChatId, owner_id: UserId, history_version: int, searched_version: int, limit: int
 ) -> int:
-    """How many messages; one at least, as nothing to do is progress too. `searched_version` only tells of
-    whole revisions: one with more messages than the limit (a fork) is gone through to its end."""
+    """How many messages were handled; at least one, because finding nothing to do is progress too.
+    `searched_version` only covers whole revisions: one with more messages than the limit (a fork) is
+    processed to its end."""
     query, count = history.since(chat_id, searched_version, limit=limit + 1), 0
     while True:
         found = query.read([await fetch(sql, *args) for sql, args in query.statements])
@@ -104,7 +105,7 @@ async def _put(fetch: Fetch, chat_id: ChatId, owner_id: UserId, words: Words) ->
 
 
 def _words(messages: Sequence[Message]) -> Words:
-    """Of each message; none: it leaves the index."""
+    """Per message; None: it leaves the index."""
     return [(message.id, [] if message.removed else list(words_of_message(message))) for message in messages]
 
 
@@ -151,7 +152,7 @@ class _Search:
         return SearchPage(hits, f"t{hits[-1].chat_id}" if len(rows) > limit else None)
 
     async def by_message(self, before: str, limit: int) -> SearchPage:
-        """A chat stands where its newest match is."""
+        """A chat is placed by its newest match."""
         rows = await self._fetch(MATCHES, self._owner_id, self._match, before, WINDOW)
         newest: dict[ChatId, Row] = {}
         for row in rows:
@@ -172,7 +173,7 @@ class _Search:
 
 
 def _match(words: Sought) -> str:
-    """The language of tsquery. Words are letters and digits only: there is nothing to escape."""
+    """The syntax of tsquery. Words are letters and digits only: there is nothing to escape."""
     terms = [f"'{word}'" for word in words.words]
     if words.prefix is not None:
         terms.append(f"'{words.prefix}':*")
@@ -184,5 +185,5 @@ def _place(cursor: str | None, kind: str) -> str:
         return _LAST
     match = _CURSOR.fullmatch(cursor)
     if match is None or match[1] != kind:
-        raise InvalidInput("The cursor is not one that this search gave out.", field="cursor")
+        raise InvalidInput("The cursor was not issued by this search.", field="cursor")
     return match[2]

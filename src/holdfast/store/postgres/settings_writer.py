@@ -1,5 +1,5 @@
-"""What people choose for a chat, in two statements: the settings under their lock, and all that follows from
-the choice. And answers kept under their idempotency keys, in whatever transaction they belong to."""
+"""Changes a chat's settings in two statements: the settings under their lock, and everything that follows
+from the change. Also stores answers under their idempotency keys, in whatever transaction they belong to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ T = TypeVar("T")
 LOCK = f"{settings_rules.SELECT} FOR UPDATE"
 NOW = "SELECT now_micros()"
 _WORDS, _LABELS = f"${len(SETTINGS) + 1}::text[]", f"${len(SETTINGS) + 2}::text[]"
-# Labels that stay are left alone: one statement cannot remove and put the same row.
+# Labels that stay are not touched: one statement cannot delete and insert the same row.
 _UPDATE = settings_rules.UPDATE.replace(" WHERE", f", words = array_to_tsvector({_WORDS}) WHERE")
 CHOOSE = (
     f"WITH chosen AS ({_UPDATE}), "
@@ -47,7 +47,7 @@ async def choose(
 async def choose_once(
     transaction: Transaction, chat_id: ChatId, choice: Mapping[str, Any], once: OnceOf[Settings]
 ) -> Chosen[Settings | Refusal | Replayed | None]:
-    # Whoever holds the lock longer than we waited for it may have answered.
+    # A request that held the lock longer than we waited may have stored its answer.
     before = await _lock(transaction, chat_id)
     if (earlier := await transaction.ask(idempotency_keys.stored(once))) is not None:
         return Chosen(earlier)
@@ -79,4 +79,4 @@ async def _choose(
 async def remember(transaction: Transaction, once: OnceOf[T], answer: T) -> None:
     now = int((await transaction.fetch(NOW))[0][0])
     if not await transaction.fetch(STORE_KEY, *idempotency_keys.kept(once, answer, now)):
-        raise TryAgain("The same request is being answered at this moment. Ask again.")
+        raise TryAgain("The same request is being answered right now. Try again.")

@@ -2,7 +2,8 @@
 CTE per table, all joined to the chats that were still at the version they were decided on.
 
 All parts of such a statement see the snapshot from before it, so no two of them may touch the same row;
-`written` sees to that."""
+`change_rows` ensures that.
+"""
 
 from functools import cache
 
@@ -35,7 +36,7 @@ _UUIDS = frozenset(
 
 
 def picked(names: tuple[str, ...]) -> str:
-    """The columns out of a row `r`, ids as what they are."""
+    """The columns of a row `r`, with ids as uuid."""
     return ", ".join(f"r.{name}::uuid" if name in _UUIDS else f"r.{name}" for name in names)
 
 
@@ -68,15 +69,14 @@ _MOVE = (
 _MOVE_LOCKED = (
     f"{_MOVE} unnest(%s::chat_moved_2[]) r WHERE c.id = r.id::uuid AND c.version = r.before RETURNING c.id"
 )
-# Rows that somebody holds a lock on are left out like those whose version moved: a batch never waits, so it
-# neither holds up the other chats in it nor takes part in a deadlock. What was locked is then found where it
-# lies.
+# Rows locked by somebody are left out, like those whose version moved: a batch never waits, so it neither
+# holds up its other chats nor takes part in a deadlock. Rows are then updated by their physical location.
 _FREE = (
     "free AS (SELECT r.*, c.ctid AS place FROM unnest(%s::chat_moved_2[]) r "
     "JOIN chats c ON c.id = r.id::uuid AND c.version = r.before FOR NO KEY UPDATE OF c SKIP LOCKED)"
 )
 _MOVE_FREE = f"{_MOVE} free r WHERE c.ctid = r.place RETURNING c.id"
-# The same for parents: one that is being deleted would be waited for when the reference to it is checked.
+# The same for parents: the reference check would wait for a parent that is being deleted.
 _PARENTS = (
     "parents AS (SELECT p.id, p.depth FROM chats p WHERE p.id IN "
     "(SELECT r.parent_id::uuid FROM unnest(%s::chat_created_3[]) r) FOR KEY SHARE SKIP LOCKED)"
@@ -87,7 +87,7 @@ _CREATE = (
     "WHERE r.parent_id IS NULL OR p.id IS NOT NULL ON CONFLICT (id) DO NOTHING RETURNING id"
 )
 
-# What may follow the guard, in the order of the fields of `written.Rows`.
+# What may follow the guard, in the order of the fields of `change_rows.Rows`.
 FOLLOWING: tuple[str, ...] = (
     (
         f"INSERT INTO settings ({listed(SETTINGS)}, words) "
@@ -127,8 +127,8 @@ FOLLOWING: tuple[str, ...] = (
 
 @cache
 def statement(moved: bool, created: bool, following: tuple[int, ...], *, locked: bool) -> str:
-    """For rows of these kinds; answers the ids of the chats whose guard held. `locked`: the rows are locked
-    by the transaction already."""
+    """For rows of these kinds; returns the ids of the chats whose guard held. `locked`: the transaction has
+    locked the rows already."""
     guards: list[str] = []
     parts: list[str] = []
     number = 0

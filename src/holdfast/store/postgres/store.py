@@ -41,19 +41,20 @@ from holdfast.store.views import view as view_query
 T = TypeVar("T")
 
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# What a transaction looked at, in any table, nobody changed before it was committed: else it is undone.
+# Nothing that a transaction read, in any table, was changed before it is committed: otherwise it is rolled
+# back.
 ALONE = "BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL idle_in_transaction_session_timeout = '15s'"
-# The same on behalf of a call, whose chat is locked meanwhile: whoever falls silent must not keep others from
-# taking that chat over.
+# The same on behalf of a call, whose chat is locked meanwhile: a process that goes silent must not keep
+# others from taking that chat over.
 ALONE_FOR_CALL = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 ALONE_ATTEMPTS = 20
 CLOSE_SECONDS = 5.0
-# For tests that pass a clock: the database's own is then not asked.
+# For tests that pass a clock: the database's own is not used then.
 SET_CLOCK = "SELECT set_config('holdfast.now', $1, false)"
 
 
 class PostgresStore:
-    """Made by `open_postgres`. `reading` and `writing` are how many connections it may hold for each."""
+    """Made by `open_postgres`. `reading` and `writing` are the most connections it may hold for each."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class PostgresStore:
                 lambda: address.connect(purpose), size=size, wait_seconds=wait_seconds, before_use=before_use
             )
 
-        # Those that never wait for a row have connections of their own, whoever else waits.
+        # Statements that never wait for a row have separate connections, whoever else waits.
         flowing = max(1, min(2 * LANES, writing // 2))
         self._readers = pool("reading", reading)
         self._flowing = pool("writing", flowing)
@@ -87,7 +88,7 @@ class PostgresStore:
         self._upkeepers = pool("upkeep", 2)
         self._combiner = Combiner(Carrier(self._flowing, self._writers, ids, self._announcer))
         self._renewal = Renewal(lambda: address.connect("writing"), before_use, self._aligned)
-        # Acquisitions whose commit was never answered, by worker.
+        # Acquisitions whose commit got no answer, by worker.
         self._doubtful: dict[WorkerId, list[Doubtful]] = {}
 
     @property
@@ -111,7 +112,7 @@ class PostgresStore:
         asked = CommandRequest(chat_id, commands, fence, once, answer, self._times, on_behalf)
         if not asked.is_wide and _may_be_decided_outside(commands, view):
             change = decide(chat_id, view, commands, fence=fence, now=self._clock.now(), ids=self._ids)
-            # A refusal, or nothing to do, is only believed when it was decided on the present state.
+            # A refusal, or an empty change, is only trusted if it was decided on the current state.
             if isinstance(change, Change) and not change.is_empty and not change.others:
                 self._combiner.own(asked, self._times.measured(change))
                 return await asked.answer
@@ -171,7 +172,7 @@ class PostgresStore:
         return views + taken.views
 
     async def _look_back(self, worker_id: WorkerId) -> list[View]:
-        """What an acquisition took whose commit was never answered."""
+        """What an acquisition took whose commit got no answer."""
         doubtful = self._doubtful.get(worker_id)
         if not doubtful:
             return []
@@ -186,7 +187,7 @@ class PostgresStore:
         self._doubtful.pop(worker_id, None)
         return views
 
-    # --- what people chose ---
+    # --- settings ---
 
     async def update_settings(self, chat_id: ChatId, **chosen: Unpack[Choices]) -> Settings | None:
         return await self._choose(lambda transaction: choose(transaction, chat_id, dict(chosen)))
@@ -226,7 +227,7 @@ class PostgresStore:
     async def write_and_create(
         self, query: Query[T], chats: Sequence[NewChat]
     ) -> tuple[T, list[Applied | Refusal]]:
-        """One after the other: together they would be more journeys, in a transaction."""
+        """One after the other: together they would need more round trips, in a transaction."""
         answer = await self.write(query)
         made = await asyncio.gather(*(self.transition(chat_id, *commands) for chat_id, commands in chats))
         return answer, [one for one in made if not isinstance(one, Replayed)]
@@ -258,7 +259,7 @@ class PostgresStore:
             except TryAgain as error:
                 if not isinstance(error.__cause__, OVERTAKEN) or attempt == ALONE_ATTEMPTS:
                     raise
-            # Not all of those who met at the same moment again at the same moment.
+            # A random delay, so that those that collided do not all collide again.
             await asyncio.sleep(random.uniform(0, 0.005 * attempt))
         raise Bug("unreachable")
 
@@ -270,7 +271,7 @@ class PostgresStore:
         asked_at = self._aligned.elapsed()
         for row in await self._execute(self._writers, worker_rows.REGISTER, *args):
             self._aligned.hear(row[0], asked_at)
-        # From its first moment on it is seen to be there.
+        # Its presence is visible from the first moment.
         await asyncio.to_thread(self.renew, worker_id, lease_seconds)
         return worker_id
 
@@ -280,7 +281,7 @@ class PostgresStore:
     async def bury_absent(self, worker_id: WorkerId, lease_seconds: float) -> bool:
         unheard = _micros(lease_seconds - presence.ABSENT_SECONDS)
         if unheard <= 0:
-            return False  # the lease runs out sooner
+            return False  # the lease expires sooner
         args = (worker_id, unheard, _micros(lease_seconds))
         return bool(await self._execute(self._upkeepers, presence.BURY, *args))
 
@@ -367,12 +368,12 @@ class PostgresStore:
     # --- connections ---
 
     async def _execute(self, pool: Pool, sql: str, *args: Any) -> Rows:
-        """One statement that may as well be done twice."""
+        """One statement that may be executed twice without harm."""
         return await self._repeatable(pool, lambda connection: fetch(connection, sql, *args))
 
     async def _repeatable(self, pool: Pool, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Work that does no harm if it is done twice: once more when its connection turns out to be broken,
-        as all of them are after a restart."""
+        """Work that may be done twice without harm: it is retried once if its connection turns out to be
+        broken, as all of them are after a restart."""
         for attempt in (1, 2):
             try:
                 async with pool.take() as connection:
@@ -389,7 +390,7 @@ class PostgresStore:
 
 
 class _Examiner:
-    """Reads without a limit of time."""
+    """Reads without a time limit."""
 
     def __init__(self, read: Callable[[Pool, Sequence[Query[Any]]], Awaitable[Any]], pool: Pool) -> None:
         self._read = read
@@ -400,8 +401,8 @@ class _Examiner:
 
 
 def _may_be_decided_outside(commands: Sequence[Command], view: View | None) -> bool:
-    """On the owner's view and by this machine's clock: not where a deadline starts to run, which others judge
-    by the database's."""
+    """Whether to decide on the owner's view and by this machine's clock: not where a deadline starts, because
+    others judge that by the database's clock."""
     if view is None:
         return founds_alone(commands)
     return not may_need_facts(commands) and not any(

@@ -1,6 +1,6 @@
-"""What a decision needs of a connection: read what it looks at, and in a transaction lock and write too.
-Under a lock reading is always a statement of its own: the one that waited for the lock looked at the rows
-before it had it."""
+"""What a decision needs of a connection: read what it looks at, and, in a transaction, lock and write. Under
+a lock, reading is always a separate statement: the one that waited for the lock saw the rows as they were
+before."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,31 +28,31 @@ from holdfast.store.views import assemble
 T = TypeVar("T")
 
 BEGIN = "BEGIN"
-# For what is thought about for long between two statements, such as a whole history, and locks no chat that
+# For work that thinks for long between two statements, such as on a whole history, and locks no chat that
 # somebody may want to take over.
 BEGIN_LONG = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '15s'"
-# A history that is copied may be of any size; this much of it goes into one statement.
+# A copied history may have any size; this much of it goes into one statement.
 CHUNK_CHARACTERS = 16 * 1024 * 1024
 
 _LOCK = (
     "SELECT pg_current_xact_id()::text FROM chats c WHERE c.id = ANY($1::text[]::uuid[]) ORDER BY c.id FOR"
 )
 LOCK_WAITING = f"{_LOCK} NO KEY UPDATE"
-# Against children that are being created below a chat while it is deleted.
+# Against children being created below a chat while it is deleted.
 LOCK_DELETED = f"{_LOCK} UPDATE"
 
 _OPEN = " AND t.state <> 'answered'"
 
 
 def _gathered(table: str, names: tuple[str, ...], condition: str, order: str) -> str:
-    """The rows of a chat in another table as one text of JSON, or NULL."""
+    """The rows of a chat in another table as one JSON text, or NULL."""
     return (
         f"(SELECT json_agg(json_build_array({listed(names, 't')}) ORDER BY {order})::text "
         f"FROM {table} t WHERE t.chat_id = c.id{condition})"
     )
 
 
-# One statement, so that everything in a view is of the same moment.
+# One statement, so that everything in a view is from the same moment.
 LOAD = (
     f"SELECT {EXECUTION}, asked.id, now_micros(), "
     f"{_gathered('queue', QUEUED, '', 't.place')}, "
@@ -65,14 +65,14 @@ TRANSACTION_ID = "SELECT pg_current_xact_id()::text"
 MORE_MESSAGES = (
     f"INSERT INTO messages ({listed(MESSAGE)}) SELECT {picked(MESSAGE)} FROM unnest($1::message_put[]) r"
 )
-# What they say in other tables goes with these rows.
+# Their rows in other tables are deleted with them.
 DELETE_ROWS = tuple(
     f"DELETE FROM {table} WHERE chat_id = ANY($1::text[]::uuid[])"
     for table in ("messages", "queue", "inbox", "calls", "steps", "turns")
 )
 DELETE_CHATS = "DELETE FROM chats WHERE id = ANY($1::text[]::uuid[])"
 DELETE_WAITING = "DELETE FROM deliveries WHERE NOT taken AND parent_id = ANY($1::text[]::uuid[])"
-# A family may have written for a year.
+# A family may have a year of history.
 DELETE_SECONDS = 300.0
 SET_PATIENCE = f"SET LOCAL statement_timeout = '{DELETE_SECONDS:.0f}s'"
 INSERT_DELIVERY = f"INSERT INTO deliveries ({listed(DELIVERY)}) VALUES ({placeholders(len(DELIVERY))})"
@@ -80,14 +80,14 @@ INSERT_DELIVERY = f"INSERT INTO deliveries ({listed(DELIVERY)}) VALUES ({placeho
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A chat as it is; None: there is none. `now` is the database's clock."""
+    """A chat's current state; None: it does not exist. `now` is the database's clock."""
 
     view: View | None
     now: datetime
 
 
 class Session:
-    """A connection to decide on. Without a transaction every statement is one of its own."""
+    """A connection to decide on. Without a transaction every statement stands alone."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -116,11 +116,11 @@ class Session:
 
 
 class Transaction(Session):
-    """Begun by `begin`. Whoever began it commits it, or lets the pool undo it."""
+    """Started by `begin`. Whoever started it commits it, or lets the pool roll it back."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        # From the moment COMMIT is on its way nobody knows, until it is answered.
+        # Once COMMIT has been sent nobody knows the result until it is answered.
         self.committing = False
         self._id: str | None = None
 
@@ -135,7 +135,8 @@ class Transaction(Session):
         await self._connection.execute("ROLLBACK", timeout=ANSWER_SECONDS)
 
     async def id(self) -> str:
-        """Its name for all times: whether it was committed can be asked by it (see `asked.counted`)."""
+        """Its permanent id, by which one can ask later whether it was committed (see
+        `command_requests.counted`)."""
         found = self._id or str((await self.fetch(TRANSACTION_ID))[0][0])
         self._id = found
         return found
@@ -145,11 +146,12 @@ class Transaction(Session):
             self._id = row[0]
 
     async def keep_going(self, call: CallFence) -> bool:
-        """Whether the call goes on; if so, nobody takes its chat over before this transaction ends."""
+        """Whether the call is still running; if so, nobody can take its chat over before this transaction
+        ends."""
         return await self.ask(calls.goes_on(call, lock=" FOR SHARE OF c"))
 
     async def write(self, changes: Sequence[Change]) -> set[ChatId]:
-        """Writes changes of chats that are locked, or created here; says for which of them the guard held."""
+        """Writes changes of chats that are locked, or created here; returns those whose guard held."""
         rows = rows_of(changes)
         rest = rows.split_messages(CHUNK_CHARACTERS)
         held = {row[0] for row in await self.fetch(rows.sql(locked=True), *rows.arguments())}

@@ -1,4 +1,4 @@
-"""What keeps the database in order: backing up, checking, forgetting."""
+"""Maintenance of the database: backups, checks, deleting what has expired."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from holdfast.core.errors import InvalidInput, TryAgain
 from holdfast.store.postgres.connect import DatabaseAddress
 from holdfast.store.query import Query, each, query
 
-# A worker that has been silent for so long is gone.
+# A worker that has been silent for this long is gone.
 WORKER_MICROS = 3600 * 1_000_000
 
 INVALID_INDEXES = (
@@ -40,7 +40,7 @@ def damaged_pages() -> Query[tuple[str, ...]]:
 
 
 async def backup(address: DatabaseAddress, target: Path) -> None:
-    """Through pg_dump, which sees one moment and holds nobody up. Put in place when it is complete."""
+    """With pg_dump, which sees one moment and blocks nobody. The file is put in place when it is complete."""
     program = shutil.which("pg_dump")
     if program is None:
         raise InvalidInput(
@@ -60,14 +60,14 @@ async def backup(address: DatabaseAddress, target: Path) -> None:
 
 
 def _prepare(unfinished: Path, target: Path) -> None:
-    """For nobody but the owner to read."""
+    """Readable only by the owner."""
     if target.exists():
-        raise InvalidInput(f"{target} exists already; choose another name for the backup.")
+        raise InvalidInput(f"{target} already exists; choose another name for the backup.")
     os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 async def _dump(program: str, address: DatabaseAddress, target: Path) -> None:
-    # The command line can be read by everybody on the machine, so the password goes by the environment.
+    # Everybody on the machine can read the command line, so the password is passed in the environment.
     parts = urlsplit(address.url)
     environment = dict(os.environ)
     if parts.password is not None:

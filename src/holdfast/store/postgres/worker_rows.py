@@ -1,5 +1,5 @@
-"""Workers and the chats they come for. Rows that another replica is just taking are passed over, so two
-acquirers never get the same chat and never wait for each other."""
+"""Workers and the chats they acquire. Rows that another replica is just taking are skipped, so two workers
+never get the same chat and never wait for each other."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -8,28 +8,28 @@ from holdfast.chats.change import Change
 from holdfast.chats.view import View
 from holdfast.core.clock import from_micros
 from holdfast.core.ids import ChatId, Ids, UserId, WorkerId
-from holdfast.store.acquisition import BATCH, acquire
 from holdfast.store.postgres.command_requests import Doubtful, counted
 from holdfast.store.postgres.transaction import LOCK_WAITING, Transaction
+from holdfast.store.workers import BATCH, acquire
 
 REGISTER = (
     "INSERT INTO workers (id, name, started_at, expires_at) "
     "SELECT $1, $2, now_micros(), now_micros() + $3::bigint RETURNING started_at"
 )
-# A lease that has run out is over: somebody may be taking its chats at this moment.
+# An expired lease is over: somebody may be taking its chats right now.
 RENEW = (
     "UPDATE workers SET expires_at = now_micros() + $2::bigint WHERE id = $1 AND expires_at > now_micros() "
     "RETURNING now_micros()"
 )
 RETIRE = "UPDATE workers SET expires_at = 0 WHERE id = $1"
 OWNED = "SELECT id FROM chats WHERE status IN ('running', 'interrupting') AND lease_worker_id = $1"
-# A worker that a chat still names is kept: it says since when nobody runs that chat.
+# A worker that a chat still names is kept: its row says since when nobody has been running that chat.
 DISCARD = (
     "DELETE FROM workers w WHERE w.expires_at <= now_micros() - $1::bigint "
     "AND NOT EXISTS (SELECT 1 FROM chats c WHERE c.lease_worker_id = w.id)"
 )
 ALIVE = "SELECT expires_at FROM workers WHERE id = $1 AND expires_at > now_micros()"
-# The dead stay dead (see RENEW), so this may be asked before the chats are.
+# A dead worker stays dead (see RENEW), so this may be queried before the chats.
 DEAD = "SELECT id FROM workers WHERE expires_at <= now_micros()"
 
 _FREE = (
@@ -53,7 +53,7 @@ class AcquireRequest:
 
 @dataclass(slots=True)
 class Taken:
-    """What a transaction took. It counts only once it is committed."""
+    """What a transaction acquired. It is valid only once it is committed."""
 
     views: list[View] = field(default_factory=list[View])
     changes: list[Change] = field(default_factory=list[Change])
@@ -93,8 +93,8 @@ async def _lock_free(transaction: Transaction, wanted: AcquireRequest) -> list[C
 
 
 async def look_back(transaction: Transaction, doubtful: Sequence[Doubtful]) -> list[View]:
-    """Which chats of a commit that was never answered are the worker's. Without this nobody would run them
-    for as long as the worker lives."""
+    """Which chats of a commit that got no answer belong to the worker. Without this nobody would run them for
+    as long as the worker lives."""
     views: list[View] = []
     await transaction.lock(LOCK_WAITING, [one.change.chat_id for one in doubtful])
     loaded = await transaction.load([one.change.chat_id for one in doubtful])

@@ -1,5 +1,5 @@
 """A change as statements. The first one is the guard: if it touches no row, the chat is not at the version
-the decision was made on, and nothing else may run."""
+the decision was made on, and nothing else may be executed."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ def _set(names: tuple[str, ...]) -> str:
 
 
 INSERT_CHAT = f"{_insert('chats', (*IDENTITY, *MOVING, *INDEXED))} ON CONFLICT (id) DO NOTHING"
-# The usual step. It names no column that is in an index, so no index is touched.
+# The usual step. It names no indexed column, so no index is touched.
 MOVE_CHAT = f"UPDATE chats SET {_set(MOVING)} WHERE id = ? AND version = ?"
 UPDATE_CHAT = f"UPDATE chats SET {_set((*MOVING, *INDEXED))} WHERE id = ? AND version = ?"
 PARENT_DEPTH = "SELECT depth FROM chats WHERE id = ?"
@@ -73,14 +73,15 @@ DELETE_WORDS = (
     f"DELETE FROM message_words WHERE rowid IN (SELECT m.key FROM messages m WHERE m.chat_id IN {_DELETED})"
 )
 DELETE_TITLES = f"DELETE FROM title_words WHERE rowid IN (SELECT c.key FROM chats c WHERE c.id IN {_DELETED})"
-# Everything else of a chat goes with its row. One statement: the order within a family is then no matter.
+# Everything else of a chat is deleted with its row. One statement, so the order within a family does not
+# matter.
 DELETE_CHATS = f"DELETE FROM chats WHERE id IN {_DELETED}"
 DELETE_WAITING = f"DELETE FROM deliveries WHERE NOT taken AND parent_id IN {_DELETED}"
 
 
 def statements_of(change: Change, before: Execution | None) -> list[Statement]:
-    """The statements of a change of one chat that exists, or is made below nobody; `before` is what it was
-    decided on, if known."""
+    """The statements of a change of one chat that exists, or is created without a parent; `before` is what it
+    was decided on, if known."""
     after = change.after
     if after is None:
         raise Bug("a chat is deleted by `apply`")
@@ -157,7 +158,7 @@ def _creation(change: Change, settings: Settings, depth: int) -> Iterator[Statem
 
 
 def write_settings(connection: Connection, chat_id: ChatId, owner_id: str, settings: Settings) -> None:
-    """The settings, and what is found by them."""
+    """The settings, and the index entries made from them."""
     connection.run(settings_rules.UPDATE.replace("$", "?"), settings_rules.written(chat_id, settings))
     connection.run(settings_rules.DROP_LABELS.replace("$", "?"), (chat_id,))
     connection.run(DROP_TITLE, (chat_id,))
@@ -174,7 +175,7 @@ def _found_by(chat_id: ChatId, owner_id: str, settings: Settings) -> Iterator[St
 
 
 def scope(owner_id: str, chat_id: str) -> str:
-    """Whose and where, as two words of the search index."""
+    """The owner and the chat, as two words of the search index."""
     return f"{owner_word(owner_id)} {chat_word(chat_id)}"
 
 

@@ -1,5 +1,5 @@
-"""One server process per file. The lock is the operating system's (flock), so a dead owner holds nothing;
-what is written in the lock file only tells who it is."""
+"""One server process per file. The lock is the operating system's (flock), so a dead owner holds nothing; the
+content of the lock file only says who the owner is."""
 
 import fcntl
 import os
@@ -21,7 +21,7 @@ class Owner(Record, frozen=True, kw_only=True):
 
 class FileLock:
     def __init__(self, file: Path) -> None:
-        """Takes the lock of a database file, or raises DatabaseInUse with the name of who has it."""
+        """Takes the lock of a database file, or raises DatabaseInUse with the name of the holder."""
         path = file.with_name(file.name + ".lock")
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:

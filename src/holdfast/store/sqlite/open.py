@@ -1,4 +1,4 @@
-"""Opening the file: permissions, lock, a look at whose file it is, migrations."""
+"""Opening the file: permissions, lock, checking whose file it is, migrations."""
 
 import os
 from pathlib import Path
@@ -31,7 +31,7 @@ def open_sqlite(
     ids: Ids | None = None,
     mode: Mode = "server",
 ) -> SqliteStore:
-    """As the server: the only one, brings the schema up to date. As a tool: reads only, beside a server."""
+    """As the server: the only one, and it migrates the schema. As a tool: reads only, beside a server."""
     clock = clock or SystemClock()
     lock = _prepare(file) if mode == "server" else None
     try:
@@ -65,7 +65,7 @@ def _connect(file: Path, clock: Clock, *, writable: bool) -> Connection:
     if writable:
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "full")
-        # Fewer, larger checkpoints; a log that grew behind a long reader is cut back afterwards.
+        # Fewer, larger checkpoints; a log that grew behind a long reader is truncated afterwards.
         connection.pragma("wal_autocheckpoint", 4_000)
         connection.pragma("journal_size_limit", 64 * 1024 * 1024)
     return connection
@@ -75,7 +75,7 @@ def _connect(file: Path, clock: Clock, *, writable: bool) -> Connection:
 
 
 def _prepare(file: Path) -> FileLock:
-    """The directory, the lock, and the file with what SQLite keeps beside it, for nobody but their owner."""
+    """The directory, the lock, and the file with SQLite's companions, accessible only to their owner."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(file)
@@ -94,8 +94,8 @@ def _prepare(file: Path) -> FileLock:
 
 def _unusable(file: Path, error: OSError) -> DirectoryUnusable:
     return DirectoryUnusable(
-        f"The database {file} cannot be opened for writing ({error.strerror}). Make it this user's own, or "
-        "choose another data directory."
+        f"The database {file} cannot be opened for writing ({error.strerror}). Give this user "
+        "access to it, or choose another data directory."
     )
 
 
@@ -103,14 +103,14 @@ def _cannot_start(error: apsw.Error, file: Path) -> HoldfastError:
     match error:
         case apsw.CorruptError() | apsw.NotADBError():
             return DatabaseDamaged(
-                f"{file} is corrupted, or no database at all. Move it aside and restore a backup."
+                f"{file} is corrupted, or not a database at all. Move it aside and restore a backup."
             )
         case _ if is_full(error):
             return DirectoryUnusable(f"The disk that holds {file} is full. Free some space and start again.")
         case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.IOError():
             return DirectoryUnusable(
-                f"The database {file} cannot be opened ({error}). See that the file exists, the disk works "
-                "and this user may use it."
+                f"The database {file} cannot be opened ({error}). Check that the file exists, the "
+                "disk works and this user has access."
             )
         case apsw.BusyError() | apsw.LockedError():
             return DirectoryUnusable(f"Another program has locked {file}. Let it finish and start again.")
@@ -127,7 +127,9 @@ def _look_at(file: Path, clock: Clock) -> None:
     try:
         file.stat()
     except (FileNotFoundError, NotADirectoryError):
-        raise DirectoryUnusable(f"There is no database at {file}. `holdfast db migrate` makes one.") from None
+        raise DirectoryUnusable(
+            f"There is no database at {file}. `holdfast db migrate` creates one."
+        ) from None
     except OSError as error:
         raise unusable(file.parent, error) from None
     connection = _connect(file, clock, writable=False)
@@ -136,7 +138,7 @@ def _look_at(file: Path, clock: Clock) -> None:
             migrations.known("sqlite"), connection.ask(migrations.recorded())
         ):
             raise MigrationFailed(
-                f"{file} is of an older version of Holdfast. Bring it up to date with `holdfast db migrate`."
+                f"{file} was written by an older version of Holdfast. Upgrade it with `holdfast db migrate`."
             )
     finally:
         connection.close()
@@ -153,7 +155,7 @@ def _bring_up_to_date(file: Path, clock: Clock) -> None:
 
 
 def _is_empty(connection: Connection, file: Path) -> bool:
-    """Whether nothing is in it yet. A file of another program is not touched."""
+    """Whether it is still empty. Another program's file is not touched."""
     owner = connection.pragma("application_id")
     if owner == APPLICATION_ID:
         return False
@@ -166,7 +168,8 @@ def _is_empty(connection: Connection, file: Path) -> bool:
 
 
 def migrate(connection: Connection, file: Path, known: tuple[Migration, ...], now: int) -> tuple[str, ...]:
-    """Applies what is missing, each migration in one transaction: one that is cut off leaves nothing."""
+    """Applies what is missing, each migration in one transaction, so that an interruption leaves nothing half
+    done."""
     done: list[str] = []
     while True:
         connection.run("BEGIN IMMEDIATE")
@@ -181,8 +184,8 @@ def migrate(connection: Connection, file: Path, known: tuple[Migration, ...], no
             if is_full(error):
                 raise
             raise MigrationFailed(
-                f"A change of the schema of {file} failed and was undone: {error}. The data is as it was; "
-                "please report this."
+                f"A schema migration of {file} failed and was rolled back: {error}. The data is "
+                "unchanged; please report this."
             ) from error
         finally:
             if connection.raw.in_transaction:

@@ -1,6 +1,6 @@
-"""What was decided in the present transaction and is not in its rows yet. Commands for one chat that wait
-together are decided one on the result of the other and written once; whoever looks at rows has it written
-first."""
+"""Changes that were decided in the current transaction but are not in its rows yet. Commands for one chat
+that wait together are each decided on the result of the one before, and written once; before anybody reads
+the rows, pending changes are written."""
 
 from dataclasses import dataclass, field
 
@@ -27,11 +27,11 @@ class Unwritten:
         self._chats: dict[ChatId, _Chat] = {}
 
     def forget(self) -> None:
-        """A transaction begins, or was undone."""
+        """A transaction starts, or was rolled back."""
         self._chats.clear()
 
     def view(self, chat_id: ChatId) -> View | None:
-        """The chat as it will be; None: its rows say how it is."""
+        """The chat as it will be; None: its rows are current."""
         found = self._chats.get(chat_id)
         return None if found is None else found.view
 

@@ -1,4 +1,4 @@
-"""A few threads that read, each with a connection of its own. What one job reads is one snapshot."""
+"""A few threads that read, each with its own connection. One job reads one snapshot."""
 
 import asyncio
 import threading
@@ -50,7 +50,7 @@ class Readers:
         return await job.future
 
     def close(self) -> None:
-        """Finishes what waits. Blocks; call it from another thread than the event loop's."""
+        """Finishes what is waiting. Blocks; do not call it on the event loop's thread."""
         self._closed = True
         for _ in self._threads:
             self._jobs.put(None)
@@ -68,10 +68,10 @@ class Readers:
                 answer = self._read(connection, job)
             except Exception as error:  # noqa: BLE001 - it is the caller's, who gets it
                 failure = meaning(error, self._file)
-            # A loop that is gone has nobody left to tell.
+            # If the loop is closed there is nobody left to tell.
             with suppress(RuntimeError):
                 job.loop.call_soon_threadsafe(_tell, job.future, answer, failure)
-            # Nothing of a large answer is kept while waiting for the next job.
+            # Drop a large answer before waiting for the next job.
             del job, answer, failure
         if connection is not None:
             connection.close()

@@ -1,5 +1,4 @@
-"""Full-text search with FTS5: filled in the background, read newest first, the owner always part of the
-question."""
+"""Full-text search with FTS5: filled in the background, read newest first, always restricted to the owner."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from holdfast.store.sqlite.connection import Connection, spoken
 from holdfast.store.sqlite.readers import Readers
 from holdfast.store.sqlite.writer import JobResult, Writer
 
-# One page of chats looks at no more matching messages than this; the next page goes on from there.
+# One page of chats examines at most this many matching messages; the next page continues from there.
 WINDOW = 2_000
 
 BEHIND = "SELECT id FROM chats WHERE history_version > searched_version"
@@ -27,7 +26,7 @@ STATE = "SELECT owner_id, history_version, searched_version FROM chats WHERE id 
 DROP_WORDS = (
     "DELETE FROM message_words WHERE rowid = (SELECT key FROM messages WHERE chat_id = ?1 AND id = ?2)"
 )
-# Only while the message is still there: its key may be given to another one.
+# Only while the message still exists: its key may be reused by another one.
 PUT_WORDS = (
     "INSERT INTO message_words (rowid, scope, body) "
     "SELECT key, ?3, ?4 FROM messages WHERE chat_id = ?1 AND id = ?2"
@@ -57,7 +56,7 @@ _ENDLESS = 2**62
 
 
 class Unsearched:
-    """Chats to look at, in the order they were noticed."""
+    """Chats to examine, in the order they were noticed."""
 
     def __init__(self) -> None:
         self._chats: dict[ChatId, None] = {}
@@ -98,8 +97,8 @@ async def index(unsearched: Unsearched, readers: Readers, writer: Writer, limit:
 
 
 async def _index_chat(chat_id: ChatId, readers: Readers, writer: Writer, limit: int) -> tuple[int, bool]:
-    """How many messages, and whether there are more. `searched_version` only tells of whole revisions: one
-    with more messages than the limit (a fork) is gone through to its end."""
+    """How many messages were handled, and whether there are more. `searched_version` only covers whole
+    revisions: one with more messages than the limit (a fork) is processed to its end."""
     count, after = 0, None
     while True:
         batch = await readers.do(lambda connection, after=after: _read(connection, chat_id, after, limit))
@@ -118,7 +117,7 @@ class _Batch:
     scope: str
     # The words of each message; empty: it leaves the index.
     words: list[tuple[MessageId, str]]
-    # Up to which version everything is in the index with this batch, and whether that is further than before.
+    # The version up to which everything is indexed with this batch, and whether that is further than before.
     searched_version: int
     advances: bool
     # The last message, if there may be more after it.
@@ -211,8 +210,8 @@ class _Search:
         return SearchPage(hits, f"t{rows[limit - 1][0]}" if len(rows) > limit else None)
 
     def by_message(self, before: int, limit: int) -> SearchPage:
-        """A chat stands where its newest match is. Those with a match on an earlier page, or with the words
-        in their title, were given already."""
+        """A chat is placed by its newest match. Chats with a match on an earlier page, or with the words in
+        their title, were already returned."""
         rows = self._connection.rows(MATCHES, (self._match, before, WINDOW))
         newest: dict[ChatId, Row] = {}
         for row in rows:
@@ -228,14 +227,14 @@ class _Search:
         return SearchPage(tuple(hits), f"m{rows[-1][0]}" if len(rows) == WINDOW else None)
 
     def _given(self, chat_ids: Sequence[ChatId], before: int) -> set[ChatId]:
-        """Those that were on an earlier page. Asked for all at once: each look at a prefix is costly."""
+        """Those that were on an earlier page. One query for all: each prefix look-up is expensive."""
         if before == _ENDLESS:
             return set()
         there = " OR ".join(_quoted(chat_word(chat_id)) for chat_id in chat_ids)
         return {row[0] for row in self._connection.rows(CHATS_MATCHED, (_match(there, self._words), before))}
 
     def _is_listed(self, chat_id: ChatId) -> bool:
-        """Whether the chat is one of those asked for, and not found by its title."""
+        """Whether the chat passes the filter, and was not found by its title."""
         sql = LISTED.format(condition=self._condition, id=len(self._args) + 1)
         found = self._connection.rows(spoken(sql), (*self._args, chat_id))
         return bool(found) and not self._connection.rows(TITLE_MATCHES, (self._match, found[0][0]))
@@ -247,8 +246,8 @@ def _in_parts(chat_ids: list[ChatId], size: int) -> Iterator[list[ChatId]]:
 
 
 def _match(there: str, words: Sought) -> str:
-    """FTS5's language, with words of `scope` that are quoted already. Words are letters and digits only:
-    there is nothing in them to escape."""
+    """FTS5 syntax, with words of `scope` that are already quoted. Words are letters and digits only: there is
+    nothing to escape."""
     return f"scope : ({there}) AND body : ({' AND '.join(_terms(words))})"
 
 
@@ -266,5 +265,5 @@ def _terms(words: Sought) -> Iterator[str]:
 def _key(cursor: str, kind: str) -> int:
     number = cursor[1:]
     if not cursor.startswith(kind) or not number.isascii() or not number.isdigit() or len(number) > 19:
-        raise InvalidInput("The cursor is not one that this search gave out.", field="cursor")
+        raise InvalidInput("The cursor was not issued by this search.", field="cursor")
     return min(int(number), _ENDLESS)

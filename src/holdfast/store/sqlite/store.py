@@ -51,7 +51,7 @@ class SqliteStore:
         clock: Clock,
         ids: Ids,
     ) -> None:
-        """With a lock it is the server's store; without, it only reads."""
+        """With a lock it is the server's store; without one it only reads."""
         self.file = file
         self._lock = lock
         self._announcer = Announcer(publish)
@@ -62,8 +62,8 @@ class SqliteStore:
         self._leases = worker_rows.Leases(clock)
         self._times = TurnTimes(clock)
         self._writer_or_none = Writer(connect(True), file, self._unwritten, self._committed) if lock else None
-        # Chats whose history may be ahead of the search index. Only a memory of where to look: what is ahead
-        # is told by the chat's row, and an opened store looks at all of them once.
+        # Chats whose history may be ahead of the search index. Only a memory of where to look: the chat's row
+        # says whether it is ahead, and a newly opened store checks all of them once.
         self._unsearched: search.Unsearched = search.Unsearched()
 
     @property
@@ -105,7 +105,7 @@ class SqliteStore:
                 return JobResult(calls.CALL_OVER)
             if once is not None and (earlier := connection.ask(idempotency_keys.stored(once))) is not None:
                 return JobResult(earlier)
-            # Whoever decided something about this chat in the same transaction was earlier.
+            # Decisions about this chat in the same transaction come first.
             overtaken = self._unwritten.view(chat_id) is not None
             if prepared is not None and not overtaken and run(connection, prepared[1]):
                 done = self._done(connection, prepared[0])
@@ -120,8 +120,8 @@ class SqliteStore:
     def _prepared(
         self, chat_id: ChatId, view: View | None, commands: Sequence[Command], fence: Fence | None
     ) -> tuple[Change, list[Statement]] | None:
-        """A decision before its transaction. A refusal, or nothing to do, is only believed when it was
-        decided on the present state."""
+        """A decision before its transaction. A refusal, or an empty change, is only trusted if it was decided
+        on the current state."""
         change = decide(chat_id, view, commands, fence=fence, now=self._clock.now(), ids=self._ids)
         if isinstance(change, Refusal) or change.is_empty:
             return None
@@ -131,7 +131,7 @@ class SqliteStore:
     def _decide(
         self, connection: Connection, chat_id: ChatId, commands: Sequence[Command], fence: Fence | None
     ) -> Answered:
-        """On the writer's thread, on the state as it is: nothing can come between."""
+        """On the writer's thread, on the current state: nothing can come between."""
         view = self._unwritten.view(chat_id) or connection.ask(view_query(chat_id))
         known = NO_FACTS
         if (wanted := needs(commands, view)) is not NOTHING:
@@ -156,14 +156,14 @@ class SqliteStore:
         ):
             parent = connection.rows(PARENT_DEPTH, (change.after.chat.parent_id,))
             if not parent:
-                return JobResult(Refusal(code="not_found", text="The parent of this chat is gone."))
+                return JobResult(Refusal(code="not_found", text="The parent of this chat no longer exists."))
             depth = parent[0][0] + 1
         if not change.is_empty:
             apply(connection, change, view.chat if view else None, depth)
         return self._done(connection, change)
 
     def _done(self, connection: Connection, change: Change) -> Answered:
-        """The answer, with the hints for every chat that moved and for parents that something waits for."""
+        """The answer, with the hints for every chat that moved and for parents that have a delivery."""
         hints = tuple(hints_of(change))
         if change.deliveries or change.others:
             self._unwritten.write(connection)
@@ -197,7 +197,7 @@ class SqliteStore:
 
         return await self._writer.do(work)
 
-    # --- what people chose ---
+    # --- settings ---
 
     async def update_settings(self, chat_id: ChatId, **chosen: Unpack[Choices]) -> Settings | None:
         return await self._writer.do(lambda connection: _choose(connection, chat_id, chosen))
@@ -245,7 +245,7 @@ class SqliteStore:
                     made.append(Applied(change))
                     hints += hints_of(change)
                 else:
-                    made.append(Refusal(code="wrong_state", text="There is a chat of this id already."))
+                    made.append(Refusal(code="wrong_state", text="There is already a chat with this id."))
             return JobResult((answer, made), tuple(hints))
 
         return await self._writer.do(work)
@@ -275,8 +275,8 @@ class SqliteStore:
         return await self._writer.do(work)
 
     def renew(self, worker_id: WorkerId, lease_seconds: float) -> bool:
-        """Goes through the writer's thread, which no event loop can hold up: a connection of its own would
-        wait for the writer's lock, and under load might never get it."""
+        """Uses the writer's thread, which no event loop can block: a separate connection would wait for the
+        writer's lock, and under load might never get it."""
 
         def work(connection: Connection) -> JobResult[bool]:
             return JobResult(self._leases.renew(worker_id, lease_seconds))
@@ -284,7 +284,7 @@ class SqliteStore:
         return self._writer.do_from_thread(work, RENEW_SECONDS)
 
     async def bury_absent(self, worker_id: WorkerId, lease_seconds: float) -> bool:
-        return False  # the file has one process
+        return False  # only one process uses the file
 
     async def retire(self, worker_id: WorkerId) -> None:
         def work(connection: Connection) -> JobResult[None]:
@@ -348,7 +348,7 @@ class SqliteStore:
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
-        # The writer last: who closes the file last and may write puts the log into it.
+        # The writer last: the last one to close the file with write access moves the log into it.
         self._readers.close()
         if self._writer_or_none is not None:
             self._writer_or_none.close()

@@ -1,4 +1,4 @@
-"""Workers and the chats they come for."""
+"""Workers and the chats they acquire."""
 
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
@@ -8,17 +8,17 @@ from holdfast.core.clock import Clock, from_micros, to_micros
 from holdfast.core.events import Hint
 from holdfast.core.ids import ChatId, Ids, UserId, WorkerId
 from holdfast.core.shapes import encode_text
-from holdfast.store.acquisition import BATCH
-from holdfast.store.acquisition import acquire as decide_acquire
 from holdfast.store.hints import hints_of, present
 from holdfast.store.query import Value
 from holdfast.store.sqlite.apply import apply
 from holdfast.store.sqlite.connection import Connection
 from holdfast.store.sqlite.writer import JobResult
 from holdfast.store.views import view as view_query
+from holdfast.store.workers import BATCH
+from holdfast.store.workers import acquire as decide_acquire
 
-# The one process that owns the file judges its leases itself, by a steady clock (see `Leases`). In
-# the database a worker lives for ever, until it is known to be dead.
+# The one process that owns the file judges its leases itself, by a steady clock (see `Leases`). In the
+# database a worker lives for ever, until it is known to be dead.
 FOR_EVER = to_micros(datetime(9999, 1, 1, tzinfo=UTC))
 REGISTER = "INSERT INTO workers (id, name, started_at, expires_at) VALUES (?, ?, ?, ?)"
 RETIRE = "UPDATE workers SET expires_at = 0 WHERE id = ?"
@@ -27,7 +27,7 @@ RETIRE_OTHERS = (
 )
 # The process that owned this file is dead, and so is every worker in it.
 RETIRE_ALL = "UPDATE workers SET expires_at = 0 WHERE expires_at > 0"
-# A worker that a chat still names is kept: it says since when nobody runs that chat.
+# A worker that a chat still names is kept: its row says since when nobody has been running that chat.
 DISCARD = (
     "DELETE FROM workers WHERE expires_at <= ?1 AND NOT EXISTS (SELECT 1 FROM chats c "
     "WHERE c.status IN ('running', 'interrupting') AND c.lease_worker_id = workers.id)"
@@ -35,7 +35,7 @@ DISCARD = (
 ALIVE = "SELECT expires_at FROM workers WHERE id = ? AND expires_at > ?"
 OWNED = "SELECT id FROM chats WHERE status IN ('running', 'interrupting') AND lease_worker_id = ?"
 
-# Chats without a live lease, as c. Two ranges of one index: never leased, and leased by who is dead.
+# Chats without a live lease, as c. Two ranges of one index: never leased, and leased by a dead worker.
 _FREE = """
 SELECT id FROM (
     SELECT c.id, c.active_at FROM chats c
@@ -56,8 +56,8 @@ AGENTS = _FREE.format(
 
 
 class Leases:
-    """Until when the workers of this process may work, by its own steady clock. Used on the writer's thread:
-    what is forgotten here is dead for ever, so that it does not matter which transaction says so in the
+    """Until when the workers of this process may work, by its own steady clock. Used on the writer's thread.
+    A worker that is removed here is dead for ever, so it does not matter which transaction records it in the
     database."""
 
     def __init__(self, clock: Clock) -> None:
@@ -68,7 +68,7 @@ class Leases:
         self._until[worker_id] = self._clock.elapsed() + seconds
 
     def renew(self, worker_id: WorkerId, seconds: float) -> bool:
-        """False: it has run out, and stays so."""
+        """False: it has expired, and stays so."""
         if worker_id not in self._living():
             return False
         self.give(worker_id, seconds)
@@ -132,6 +132,6 @@ def _free(
 
 
 def freed(connection: Connection, worker_id: WorkerId) -> tuple[Hint, ...]:
-    """For others to come and take what a worker left."""
+    """For others to take over what a worker left."""
     found = (connection.ask(present(row[0])) for row in connection.rows(OWNED, (worker_id,)))
     return tuple(hint for hint in found if hint is not None)

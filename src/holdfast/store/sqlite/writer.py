@@ -1,9 +1,10 @@
-"""The one thread that writes. Whatever waits when it begins goes into one transaction; nobody is answered,
-and no hint is published, before the COMMIT has returned.
+"""The one thread that writes. Everything that waits when it starts goes into one transaction; nobody is
+answered, and no hint is published, before the COMMIT has returned.
 
-A job is never half kept: if it raises, what it did is undone and only it fails; if the COMMIT fails, all of
-them do. A caller that stopped waiting changes nothing about that. When one of a batch raises, the others are
-run a second time."""
+A job is never half done: if it raises, its work is rolled back and only it fails; if the COMMIT fails, all
+jobs do. A caller that stopped waiting makes no difference. If one job of a batch raises, the others are
+executed a second time.
+"""
 
 import asyncio
 import threading
@@ -27,13 +28,13 @@ T = TypeVar("T")
 
 # How long a transaction waits for another program's lock before its callers are told to try again.
 LOCK_SECONDS = 30.0
-# So many jobs at most share a commit, so that the first of them does not wait for all.
+# The most jobs that share a commit, so that the first of them does not wait for all.
 BATCH = 256
 
 
 @dataclass(slots=True)
 class JobResult(Generic[T]):
-    """What a job comes to: the answer, and the hints to publish once it is committed."""
+    """The result of a job: the answer, and the hints to publish once it is committed."""
 
     answer: T
     hints: tuple[BusEvent, ...] = ()
@@ -43,7 +44,7 @@ Work = Callable[[Connection], JobResult[Any]]
 
 
 class _Job:
-    """Somebody's work, and what becomes of it. `loop` is that of who waits; None: a thread does."""
+    """A piece of work and its result. `loop` belongs to the task that waits; None: a thread waits."""
 
     __slots__ = ("done", "error", "future", "looks_at_rows", "loop", "work")
 
@@ -62,8 +63,8 @@ class _Job:
         self.error: BaseException | None = None
 
     def tell(self) -> None:
-        """On the thread of who waits, if that is an event loop's."""
-        if self.future.done():  # whoever asked may have stopped waiting
+        """Called on the waiting event loop's thread, if there is one."""
+        if self.future.done():  # the caller may have stopped waiting
             return
         if self.error is not None:
             self.future.set_exception(self.error)
@@ -79,14 +80,14 @@ class Writer:
         unwritten: Unwritten,
         committed: Callable[[Sequence[BusEvent]], None],
     ) -> None:
-        """`committed` is told the hints of all that a commit held, in order, on the loop of who waits."""
+        """`committed` is given the hints of everything in a commit, in order, on the waiting task's loop."""
         self._connection = connection
         self._file = file
         self._committed = committed
         self._unwritten = unwritten
         self._inbox: SimpleQueue[list[_Job]] = SimpleQueue()
-        # Jobs of the present turn of an event loop: they are handed over together, so that tasks that were
-        # woken by one commit share the next one.
+        # Jobs of the event loop's current iteration: they are passed on together, so that tasks woken by one
+        # commit share the next one.
         self._gathered: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         self._closed = False
         self._ended = False
@@ -94,7 +95,7 @@ class Writer:
         self._thread.start()
 
     async def do(self, work: Callable[[Connection], JobResult[T]], *, looks_at_rows: bool = True) -> T:
-        """Work that does not look at the rows of chats by itself may find some of them unwritten."""
+        """Work that does not read the rows of chats itself, and so may find some of them unwritten."""
         if self._closed:
             raise StoreClosed("The store is shutting down.")
         loop = asyncio.get_running_loop()
@@ -120,7 +121,7 @@ class Writer:
             raise TryAgain(f"{self._file} could not be written in time.") from None
 
     def close(self) -> None:
-        """Finishes what waits. Blocks; call it from another thread than the event loop's."""
+        """Finishes what is waiting. Blocks; do not call it on the event loop's thread."""
         self._closed = True
         self._inbox.put([])
         self._thread.join()
@@ -134,7 +135,7 @@ class Writer:
             self._refuse_rest()
 
     def _refuse_rest(self) -> None:
-        """Jobs that came after the last one: whoever sees them first says so."""
+        """Jobs that came after the last one: whoever sees them first fails them."""
         with suppress(Empty):
             while True:
                 jobs = self._inbox.get_nowait()
@@ -184,8 +185,8 @@ class Writer:
                 return None
 
     def _commit(self, batch: Sequence[_Job]) -> None:
-        """First all of them without savepoints, which cost a copy of every page touched. If one raises, the
-        transaction is undone and run again with them, so that only that one fails."""
+        """First all of them without savepoints, which copy every page touched. If one raises, the transaction
+        is rolled back and executed again with savepoints, so that only that one fails."""
         self._unwritten.forget()
         try:
             try:
@@ -216,7 +217,7 @@ class Writer:
             self._attempt(job)
             self._unwritten.write(connection)
         except Exception as error:
-            # A full disk may have ended the whole transaction already: then nobody's work is left.
+            # A full disk may already have ended the whole transaction: then nothing of it is left.
             if not connection.raw.in_transaction:
                 raise
             connection.run("ROLLBACK TO job")
@@ -238,7 +239,7 @@ class Writer:
             else:
                 by_loop.setdefault(job.loop, []).append(job)
         for loop, jobs in by_loop.items():
-            # A loop that is gone has nobody left to tell.
+            # If the loop is closed there is nobody left to tell.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._tell, jobs)
 
@@ -249,6 +250,6 @@ class Writer:
         try:
             self._committed([hint for one in done for hint in one.hints])
         finally:
-            # Whatever became of the hints, nobody waits for ever.
+            # Whatever happens to the hints, nobody waits for ever.
             for job in jobs:
                 job.tell()

@@ -1,5 +1,5 @@
-"""Control groups for commands, version 2 or 1, wherever this process may make them. All groups of a server
-lie below one directory named after its data directory, so that a successor finds what was left over."""
+"""Control groups for commands, version 2 or 1, wherever this process may create them. All groups of a server
+are below one directory named after its data directory, so that the next server finds what was left over."""
 
 import errno
 import hashlib
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from holdfast.workspaces.commands.limits import MIB, CommandLimits, memory_mib
 
-# What a tree is held by. The processor is only weighed: a busy command gives way to the server.
+# The limits of a process tree. The CPU is only weighted: a busy command yields to the server.
 NEEDED = frozenset({"pids", "memory"})
 WEIGHED = "cpu"
 
@@ -29,7 +29,7 @@ class Hierarchy:
 
 
 def hierarchies(cgroup: str, mountinfo: str) -> list[Hierarchy]:
-    """From the texts of /proc/self/cgroup and /proc/self/mountinfo."""
+    """From the contents of /proc/self/cgroup and /proc/self/mountinfo."""
     mine = {names: path for _, names, path in (line.split(":", 2) for line in cgroup.splitlines())}
     found: list[Hierarchy] = []
     for line in mountinfo.splitlines():
@@ -47,7 +47,7 @@ def hierarchies(cgroup: str, mountinfo: str) -> list[Hierarchy]:
 
 
 def _hierarchy(version: int, controllers: frozenset[str], mount: str, root: str, path: str) -> Hierarchy:
-    # In a container the mount shows a part of the tree, whose path from the top is its root.
+    # In a container the mount shows a part of the tree; its root is the path of that part.
     inside = path.removeprefix(root) if root != "/" else path
     return Hierarchy(
         version=version,
@@ -58,7 +58,7 @@ def _hierarchy(version: int, controllers: frozenset[str], mount: str, root: str,
 
 
 class Cgroups:
-    """Where groups are made: one directory of version 2, or one for each controller of version 1."""
+    """Where groups are created: one directory for version 2, or one per controller for version 1."""
 
     def __init__(self, tops: dict[str, Path], version: int) -> None:
         self._tops = tops
@@ -66,7 +66,7 @@ class Cgroups:
 
     @classmethod
     def find(cls, data: Path) -> "Cgroups | None":
-        """None: groups with limits cannot be made here."""
+        """None: groups with limits cannot be created here."""
         try:
             texts = [Path(f"/proc/self/{name}").read_text() for name in ("cgroup", "mountinfo")]
         except OSError:
@@ -90,7 +90,7 @@ class Cgroups:
         return None
 
     def make(self, name: str, limits: CommandLimits) -> "Group":
-        """A group with limits in force; OSError if it cannot be made."""
+        """A group with limits in force; OSError if it cannot be created."""
         group = self._group(name)
         for directory in group.directories:
             Path(directory).mkdir(exist_ok=True)
@@ -98,7 +98,7 @@ class Cgroups:
         return group
 
     def left_over(self) -> list["Group"]:
-        """Every group there is: at a start, those of a server that was killed."""
+        """All existing groups: at the start, those of a server that was killed."""
         names = {path.name for top in self._tops.values() for path in top.iterdir() if path.is_dir()}
         return [self._group(name) for name in sorted(names)]
 
@@ -110,8 +110,8 @@ class Cgroups:
         return Group(tuple(str(top / name) for top in dict.fromkeys(self._tops.values())))
 
     def hold_all(self) -> None:
-        """All commands together: three quarters of the memory, and of a contended processor half of what
-        others get."""
+        """All commands together: three quarters of the memory, and half of the usual share of a contended
+        CPU."""
         memory = memory_mib() * MIB // 4 * 3
         if self.version == 2:
             _write(self._tops[""] / "memory.max", memory)
@@ -148,7 +148,7 @@ class Group:
         return found
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel killed something in it for want of memory."""
+        """Whether the kernel killed something in it because memory ran out."""
         for directory in self.directories:
             for name in ("memory.events", "memory.oom_control"):
                 with suppress(OSError):
@@ -158,7 +158,7 @@ class Group:
         return False
 
     def kill(self) -> None:
-        """Once; what was being forked meanwhile is found by the next call."""
+        """Once; processes forked meanwhile are found by the next call."""
         for directory in self.directories:
             with suppress(OSError):
                 _write(Path(directory) / "cgroup.kill", 1)
@@ -179,8 +179,8 @@ class Group:
 
 
 def _top_of_two(hierarchy: Hierarchy, name: str) -> Path | None:
-    """A group that has processes cannot have limited children, so the place is an ancestor of our own group:
-    the nearest one that is ours to change."""
+    """A group with processes cannot have limited children, so the place is an ancestor of our own group: the
+    nearest one that we may change."""
     for parent in _upwards(hierarchy):
         top = parent / name
         if not _offers(parent) or not _make(top):

@@ -1,5 +1,5 @@
-"""The workspace's check: the command that says whether what was written still holds together. Configured, or
-found in the files a project has anyway. Its exit status alone decides; never two at once in a workspace."""
+"""The workspace's check: a command that says whether what was written still works. Configured, or found in
+the project's own files. Only its exit status counts; never two at once in a workspace."""
 
 import asyncio
 import json
@@ -37,18 +37,18 @@ PYTHON_TOOLS = {
     "mypy": "mypy .",
     "ruff": "ruff check .",
 }
-# The shell's own words for "there is no such program" and "it cannot be run".
+# The shell's exit codes for "no such program" and "it cannot be run".
 NOT_RUN = (126, 127)
 
 
 class Check(Record, frozen=True, kw_only=True):
     command: str
-    # What it was found in; None: somebody configured it.
+    # The file it was found in; None: it was configured.
     found_in: str | None = None
 
 
 class Checks:
-    """Runs checks, one at a time in each workspace. `seconds` is how long one may take."""
+    """Runs checks, one at a time in each workspace. `seconds` is the timeout."""
 
     def __init__(self, processes: Processes, clock: Clock) -> None:
         self._processes = processes
@@ -64,8 +64,9 @@ class Checks:
         seconds: float = CHECK_SECONDS,
         still_ours: Callable[[], bool] = lambda: True,
     ) -> Checked | None:
-        """None: the workspace has no check, or the one that was found cannot be run here. Cancelled, it ends
-        with everything it started. `still_ours` is asked directly before it begins; if not: CannotRun."""
+        """None: the workspace has no check, or the one that was found cannot be run here. If cancelled, it
+        ends with everything it started. `still_ours` is called directly before it starts; if False:
+        CannotRun."""
         check = await asyncio.to_thread(find_check, root, configured)
         if check is None:
             return None
@@ -93,7 +94,7 @@ class Checks:
         end = process.entry.end
         code = end.exit_code if end is not None and end.how == "exited" else None
         if code in NOT_RUN and check.found_in is not None:
-            return None  # nobody configured it, and the program is not there: no reason to complain
+            return None  # nobody configured it, and the program does not exist: nothing to report
         return Checked(
             command=check.command,
             result="timed_out" if code is None else "failed" if code else "passed",
@@ -110,7 +111,7 @@ def _end_of(output: Path) -> str:
 
 
 def find_check(root: Root, configured: str | None = None) -> Check | None:
-    """The files of the workspace are data: nothing of them but names known here gets into a command."""
+    """The files of the workspace are data: only names known here get into a command."""
     if configured is not None:
         return Check(command=configured) if configured.strip() else None
     with root.open() as tree:
@@ -147,7 +148,7 @@ def _python_tool(tree: Tree) -> Check | None:
     configured = _table(project.get("tool"))
     for tool, command in PYTHON_TOOLS.items():
         if tool in configured:
-            # A project's own environment first.
+            # A project's own environment comes first.
             return Check(command=f'PATH="$PWD/.venv/bin:$PATH" {command}', found_in="pyproject.toml")
     return None
 
@@ -165,7 +166,7 @@ def _is_there(tree: Tree, name: str) -> bool:
 
 
 def _text(tree: Tree, name: str) -> str:
-    """Of a regular file of ordinary size; anything else is as good as none."""
+    """The text of a regular file of ordinary size; anything else counts as missing."""
     try:
         with tree.place((name,), follow=False) as place, open_file(place, (name,)) as descriptor:
             data = read_up_to(descriptor, _FILE_BYTES + 1)

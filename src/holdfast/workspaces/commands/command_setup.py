@@ -1,5 +1,5 @@
-"""What surrounds one command: its directories, its device files, its control group, the wall. Built before it
-is started and cleared away when it has ended; both in the pump's thread, because both wait for the disk."""
+"""The surroundings of one command: its directories, its device files, its control group, the wall. Built
+before it starts and removed when it has ended; both in the process thread, because both wait for the disk."""
 
 import os
 import shlex
@@ -41,7 +41,7 @@ class CommandOrder(Record, frozen=True, kw_only=True):
     background: bool = False
     # Without any network, whatever other commands have.
     offline: bool = False
-    # Asked directly before it is started: whether whoever wants it may still have it started.
+    # Called directly before it is started: whether the caller may still start it.
     still_ours: Callable[[], bool] = lambda: True
 
 
@@ -136,11 +136,12 @@ class Cells:
             (directory / "root").rmdir()
 
     def distrust(self) -> None:
-        """The wall could not be built as it is known: it is looked at anew before the next command."""
+        """The wall could not be built as expected: it is probed again before the next command."""
         self._looked_at = -LOOK_AROUND_SECONDS
 
     def _look_around(self) -> None:
-        """What of the system root must not see changes now and then; to find it takes some milliseconds."""
+        """The system files that root must not see change now and then; finding them takes some
+        milliseconds."""
         now = self._clock.elapsed()
         if self.wall.stands and now - self._looked_at > LOOK_AROUND_SECONDS:
             self.wall = replace(self.wall, system=system_mounts(self.wall.superuser))
@@ -148,14 +149,14 @@ class Cells:
 
 
 def _check_real(place: CommandPlace) -> None:
-    """A link would be followed when the wall is built, and links in a workspace are made by anybody."""
+    """A link would be followed when the wall is built, and anybody can make links in a workspace."""
     for path in (place.root, *place.writable, *place.readable):
         if os.path.realpath(path) != str(path):
             raise CannotRun(f"{path} is a link now, or lies behind one, and commands cannot run there.")
 
 
 def make_devices(directory: Path) -> Path | None:
-    """Device files of its own; None: not even root may make or use any here."""
+    """Its own device files; None: not even root may create or use any here."""
     directory.mkdir(mode=0o755)
     try:
         for name, (major, minor) in DEVICES.items():

@@ -1,6 +1,6 @@
-"""Which user a command is. Commands of a root server are a user of their own where the file system can show a
-workspace's owner as that user (idmapped mounts). Elsewhere they stay root with few rights, and what other
-users could not read is covered."""
+"""Which user a command runs as. Commands of a root server run as a separate user where the file system can
+show a workspace's owner as that user (idmapped mounts). Elsewhere they stay root with few capabilities, and
+what other users could not read is covered."""
 
 import os
 import subprocess
@@ -31,11 +31,11 @@ def identity_of(wall: "Wall", place: CommandPlace, private: Private) -> Identity
 
 
 def _can_map(path: Path) -> bool:
-    """Whether users can be mapped on its file system. The mount is made and seen by nobody."""
+    """Whether users can be mapped on its file system. The test mount is visible to nobody."""
     try:
         opened = open_source(str(path))
     except BuildRefused:
-        return True  # whoever starts the command says that it is not there
+        return True  # starting the command reports that it does not exist
     try:
         device = os.fstat(opened).st_dev
         with _LOCK:

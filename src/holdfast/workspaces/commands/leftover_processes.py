@@ -1,5 +1,5 @@
-"""The processes that a killed server left behind. They are known by a secret in their environment or by the
-control group they are in, both written down before they began; nothing else is touched."""
+"""Processes that a killed server left behind. They are recognised by a secret in their environment or by
+their control group, both recorded before they started; nothing else is touched."""
 
 import signal
 import time
@@ -25,8 +25,8 @@ def end_left_over(
     now: datetime,
     tame: Callable[[ProcessEntry], None] = lambda _: None,
 ) -> list[ProcessEntry]:
-    """Once, before anything is started. Blocks until they are dead; gives the processes that were lost.
-    `tame` looks at what each of them left."""
+    """Once, before anything is started. Blocks until they are dead; returns the processes that were lost.
+    `tame` examines what each of them left."""
     lost = shelf.unfinished()
     killed = end_marked({entry.mark for entry in lost}, PATIENCE_SECONDS)
     for group in cgroups.left_over() if cgroups is not None else ():
@@ -48,7 +48,7 @@ def _finished(shelf: Shelf, entry: ProcessEntry, now: datetime) -> ProcessEntry:
 
 
 def end_marked(marks: set[str], patience_seconds: float) -> int:
-    """Kills what carries one of the marks, and all that descends from it; how many there were."""
+    """Kills processes with one of the marks, and all their descendants; returns how many there were."""
     killed: set[Member] = set()
     deadline = time.monotonic() + patience_seconds
     while marks and time.monotonic() < deadline:

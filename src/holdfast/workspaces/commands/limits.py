@@ -1,5 +1,5 @@
-"""What one command may take of the machine. A control group binds the whole tree, root included; where none
-can be made, the limits of each process (`ulimit`) stand in for it, and that is said."""
+"""What one command may use of the machine. A control group limits the whole process tree, root included;
+where none can be created, limits per process (`ulimit`) replace it, and that is reported."""
 
 import os
 import shlex
@@ -14,13 +14,13 @@ class CommandLimits(Record, frozen=True, kw_only=True):
 
     processes: int = 512
     memory_mib: int = 4096
-    # Of one file, and the processor time of one process.
+    # The size of one file, and the CPU time of one process.
     file_mib: int = 8192
     cpu_seconds: int = 4 * 3600
 
     @classmethod
     def of_machine(cls) -> "CommandLimits":
-        """Half of the memory for one command: builds want much, the server must keep the rest."""
+        """Half of the memory for one command: builds need much, the server must keep the rest."""
         return cls(memory_mib=max(512, memory_mib() // 2))
 
 
@@ -29,7 +29,7 @@ def memory_mib() -> int:
 
 
 def shell_limits(limits: CommandLimits, *, memory: bool) -> list[str]:
-    """Commands for `sh` that hold every process of the tree. With `memory`, each process is also held to the
+    """Commands for `sh` that limit every process of the tree. With `memory`, each process is also held to the
     tree's limit by itself: writable private memory, not address space, which runtimes reserve by the
     gigabyte."""
     commands = [
@@ -43,11 +43,11 @@ def shell_limits(limits: CommandLimits, *, memory: bool) -> list[str]:
 
 
 def shell_process_limit(limits: CommandLimits) -> str:
-    """For `sh` inside a user namespace of its own, where only the processes of this tree are counted. dash
-    and bash spell it differently."""
+    """For `sh` inside its own user namespace, where only the processes of this tree are counted. dash and
+    bash spell it differently."""
     return f"ulimit -u {limits.processes} 2>/dev/null || ulimit -p {limits.processes}"
 
 
 def shell_enter(directories: tuple[str, ...]) -> list[str]:
-    """Commands for `sh` that put itself, and so all that it starts, into control groups."""
+    """Commands for `sh` that put itself, and so everything it starts, into control groups."""
     return [f"echo 0 > {shlex.quote(f'{directory}/cgroup.procs')}" for directory in directories]

@@ -1,5 +1,5 @@
 """What a command sees of the machine, as data: system directories to read, its workspace to write, private
-directories for itself, and nothing else. What of the server lies inside of these is covered."""
+directories for itself, and nothing else. Parts of the server inside these are covered."""
 
 import os
 import stat
@@ -11,14 +11,14 @@ from typing import TypeVar
 
 from holdfast.core.shapes import Record
 
-# Where commands find a home and a temporary directory of their own. The first is no directory of a person.
+# Where commands find their own home and temporary directories. The home belongs to no person.
 HOME = "/home/holdfast"
 TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - inside the wall
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix")
-# Where people put files of their own among those of the system.
+# Where people put their own files among those of the system.
 FOR_PEOPLE = ("/etc", "/opt", "/usr/local")
-# These are often links to where no command may look.
+# These are often links to places that no command may see.
 LINKED = ("/etc/resolv.conf", "/etc/hosts", "/etc/localtime")
 
 
@@ -45,7 +45,7 @@ class Bind(Record, frozen=True, kw_only=True, tag=True):
     source: str
     target: str
     writable: bool = False
-    # Of the chat, not of the machine: whoever owns it outside, the command's user does inside.
+    # Belongs to the chat, not to the machine: whoever owns it outside, inside it is the command's user.
     own: bool = False
 
 
@@ -67,7 +67,7 @@ Mount = Bind | Link | CoverDirectory | CoverFile
 
 class CommandPlace(Record, frozen=True, kw_only=True):
     """Where a command runs: the workspace, and what else it may write or read (a worktree's repository, paths
-    that a person opened)."""
+    that a person granted)."""
 
     root: Path
     writable: tuple[Path, ...] = ()
@@ -77,15 +77,15 @@ class CommandPlace(Record, frozen=True, kw_only=True):
 
 
 class Private(Record, frozen=True, kw_only=True):
-    """Directories that a chat's commands have for themselves and keep from one to the next."""
+    """Directories that a chat's commands have for themselves and keep from one command to the next."""
 
     home: Path
     temporary: Path
 
 
 def system_mounts(superuser: bool) -> tuple[Mount, ...]:
-    """What this machine has of the system directories. Files in them that only the server's own user could
-    read are covered; commands of a root server are another user and cannot read them anyway."""
+    """The system directories of this machine. Files in them that only the server's own user could read are
+    covered; commands of a root server run as another user and cannot read them anyway."""
     found: list[Mount] = []
     for name in SYSTEM:
         if os.path.islink(name):
@@ -103,7 +103,7 @@ def system_mounts(superuser: bool) -> tuple[Mount, ...]:
 
 
 def unreadable_to_others() -> tuple[Mount, ...]:
-    """For a command that is root itself, which everything is readable for."""
+    """For a command that is root itself, which could read everything."""
     fresh = tuple(cover for name in FOR_PEOPLE for cover in unreadable(name, None))
     return (*fresh, *(cover for cover in _of_the_system() if not _inside(cover.target, FOR_PEOPLE)))
 
@@ -115,7 +115,7 @@ def _of_the_system() -> tuple[Mount, ...]:
 
 
 def unreadable(directory: str, owner: int | None) -> Iterator[Mount]:
-    """`owner`: only what is theirs; None: whosever it is."""
+    """`owner`: only files of this owner; None: whoever owns them."""
     try:
         entries = list(os.scandir(directory))
     except OSError:
@@ -138,8 +138,8 @@ def unreadable(directory: str, owner: int | None) -> Iterator[Mount]:
 def plan(
     system: tuple[Mount, ...], place: CommandPlace, private: Private, hidden: tuple[Path, ...]
 ) -> tuple[Mount, ...]:
-    """All mounts in the order in which they are made: outer before inner, so that the workspace stays visible
-    inside of something covered, and something covered inside of the workspace stays covered."""
+    """All mounts in the order in which they are made: outer before inner, so that a workspace inside a
+    covered directory stays visible, and something covered inside the workspace stays covered."""
     binds = [
         *(Bind(source=str(private.temporary), target=name, writable=True, own=True) for name in TEMPORARY),
         Bind(source=str(private.home), target=HOME, writable=True, own=True),

@@ -1,6 +1,6 @@
-"""The networks of commands: one for each chat, made when its first command begins and gone some time after
-its last. With `internet` a user-mode network (slirp4netns) carries what goes out, and a filter inside, which
-no command can change, keeps it from this machine and from private networks."""
+"""The networks of commands: one per chat, created for its first command and removed some time after its last.
+With `internet` a user-mode network (slirp4netns) carries outgoing traffic, and a filter inside, which no
+command can change, keeps it away from this machine and from private networks."""
 
 import ipaddress
 import os
@@ -24,9 +24,9 @@ Network = Literal["none", "internet", "host"]
 
 RESOLVER = "10.0.2.3"
 START_SECONDS = 20.0
-# Nothing of ours is left 30 s after the last command.
+# Nothing is left 30 s after the last command.
 IDLE_SECONDS = 15.0
-# What is no place in the internet: this network, private ones, this machine, metadata services, groups.
+# Not part of the internet: this network, private ones, this machine, metadata services, multicast.
 CLOSED = (
     *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
     *("192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4"),
@@ -34,14 +34,14 @@ CLOSED = (
 
 
 class NoNetwork(Exception):
-    """Why there can be none."""
+    """Why there is none."""
 
 
 @dataclass(kw_only=True)
 class _Open:
     holder: "subprocess.Popen[bytes]"
     carrier: "subprocess.Popen[bytes] | None"
-    # Closed, the carrier ends.
+    # When it is closed, the carrier process ends.
     lifeline: int
     users: int = 0
     left_at: float = 0.0
@@ -67,8 +67,7 @@ class _Open:
 
 
 class Networks:
-    """May be used by several threads. Every process of it reads from a pipe that only this one holds, and
-    ends with it."""
+    """Thread-safe. Every process of it reads from a pipe that only this process holds, and ends with it."""
 
     def __init__(self, mode: Literal["none", "internet"], *, superuser: bool) -> None:
         self.mode: Literal["none", "internet"] = mode
@@ -79,7 +78,7 @@ class Networks:
         self._closed = False
 
     def join(self, chat_id: ChatId | str) -> Joined:
-        """Blocks while it is made. To be left once for each time it was joined. NoNetwork says why not."""
+        """Blocks while it is created. To be left once per join. NoNetwork says why not."""
         with self._starting:
             if (found := self._joined(chat_id)) is None:
                 made = self._start()
@@ -139,7 +138,7 @@ class Networks:
 
 
 def _holder(mode: Network, *, superuser: bool) -> "subprocess.Popen[bytes]":
-    """A process that does nothing but have a network."""
+    """A process that does nothing but hold a network."""
     words = ["unshare", "--net"]
     words += [] if superuser else ["--user", "--map-current-user", "--keep-caps"]
     filtered = f"nft -f - <<'END'\n{rules(_own_addresses())}END\n" if mode == "internet" else ""
@@ -148,7 +147,7 @@ def _holder(mode: Network, *, superuser: bool) -> "subprocess.Popen[bytes]":
 
 
 def rules(own: list[str]) -> str:
-    """Also for what is sent past the routes: a program may choose the device by itself."""
+    """Also for what bypasses the routes: a program may choose the device itself."""
     closed = ", ".join((*CLOSED, *own))
     return f"""table inet holdfast {{
     chain output {{
@@ -165,7 +164,7 @@ def rules(own: list[str]) -> str:
 
 
 def _own_addresses() -> list[str]:
-    """Of this machine, in public networks too: what listens there is not meant for commands."""
+    """This machine's own addresses, also in public networks: what listens there is not meant for commands."""
     done = subprocess.run(
         ["ip", "-o", "-4", "addr", "show"],
         env={"PATH": SEARCH_PATH},
@@ -186,7 +185,7 @@ def _own_addresses() -> list[str]:
 
 
 def _carrier(pid: int) -> tuple["subprocess.Popen[bytes]", int]:
-    """What carries packets out of it, and the descriptor that it lives by."""
+    """The process that carries packets out of it, and the descriptor that keeps it alive."""
     reading, lifeline = os.pipe()
     words = ["slirp4netns", "--configure", "--mtu=65520", "--disable-host-loopback", "--enable-sandbox"]
     words += ["--enable-seccomp", f"--exit-fd={reading}", "--ready-fd=1", str(pid), "tap0"]

@@ -1,5 +1,5 @@
-"""As much of an output as fits into an answer, as plain text: its beginning and its end with the middle
-named, or a stretch from a given byte on."""
+"""As much of an output as fits into an answer, as plain text: its beginning and its end with the omitted part
+stated, or a piece from a given byte on."""
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from holdfast.workspaces.commands.plain_text import plain, whole_characters
 
 class OutputExcerpt(Record, frozen=True, kw_only=True):
     text: str
-    # Of the whole output, as it is now.
+    # Of the whole output so far.
     printed: int
-    # Where the first byte stands that was left out; None: nothing was.
+    # The offset of the first omitted byte; None: nothing was omitted.
     left_out_from: int | None = None
 
 
@@ -32,14 +32,14 @@ def head_and_tail(limit: int, output: Path) -> OutputExcerpt:
 
 
 def tail(limit: int, output: Path) -> str:
-    """The end of it alone."""
+    """Only its end."""
     total = printed(output)
     piece = read(output, max(0, total - limit), limit)
     return plain((whole_characters(piece) if total > limit else piece).data)
 
 
 def stretch(start: int, limit: int, output: Path) -> OutputExcerpt:
-    """What stands from byte `start` on. What was not kept is named."""
+    """What follows from byte `start` on. Bytes that were not kept are stated."""
     total = printed(output)
     piece = _cut(read(output, start, limit), total)
     end = piece.start + len(piece.data)
@@ -56,7 +56,7 @@ def stretch(start: int, limit: int, output: Path) -> OutputExcerpt:
 
 
 def _cut(piece: Piece, total: int) -> Piece:
-    """At the last line end, so that the next stretch begins with a line; a long line is cut anywhere."""
+    """Cut at the last line end, so that the next piece starts with a line; a long line is cut anywhere."""
     end = piece.start + len(piece.data)
     if end >= total:
         return piece

@@ -1,4 +1,4 @@
-"""What a command printed, kept in files: all of it while it fits, then its beginning and its end. The kernel
+"""A command's output, kept in files: all of it while it fits, then its beginning and its end. The kernel
 moves the bytes from the pipe to the file: a gigabyte costs no memory and hardly any of our time."""
 
 import errno
@@ -10,7 +10,7 @@ from typing import Literal
 from holdfast.core.shapes import Record
 
 SEGMENT = 16 * 1024 * 1024
-# Whole segments that stay: the first ones and the last ones.
+# Whole segments that stay: the first and the last ones.
 FIRST = 2
 LAST = 2
 CHUNK = 256 * 1024
@@ -19,14 +19,14 @@ Taken = Literal["some", "nothing", "end"]
 
 
 class Piece(Record, frozen=True, kw_only=True):
-    """Bytes as they were printed, and where the first of them stood."""
+    """Bytes as they were printed, and the offset of the first of them."""
 
     start: int
     data: bytes
 
 
 class Recorder:
-    """Writes one command's output. A file is named by where it begins."""
+    """Writes one command's output. A file is named by the offset at which it starts."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(mode=0o700)
@@ -99,14 +99,14 @@ def _write_all(file: int, data: bytes) -> None:
 
 
 def append(directory: Path, text: str) -> None:
-    """A word of ours after the last of a command that has ended."""
+    """A note of ours after the output of a command that has ended."""
     if segments := _segments(directory):
         with (directory / str(segments[-1][0])).open("ab") as file:
             file.write(text.encode())
 
 
 def printed(directory: Path) -> int:
-    """How many bytes there were in all, also while more arrive."""
+    """How many bytes there have been in total, also while more arrive."""
     return max((start + size for start, size in _segments(directory)), default=0)
 
 

@@ -1,13 +1,13 @@
-"""Output of programs as plain text. What a terminal would obey (colours, titles, the clipboard, moving about)
-is taken out, lines that were drawn over are shown as they last were, other control characters are made
+"""Output of programs as plain text. Terminal control sequences (colours, titles, the clipboard, cursor
+movement) are removed, overwritten lines are shown in their last form, other control characters are made
 visible."""
 
 import re
 
 from holdfast.workspaces.commands.output_files import Piece
 
-# ESC and what follows: strings with an end of their own (title, clipboard, ...), sequences, single
-# characters. A string without an end does not swallow more than its line.
+# ESC and what follows: strings with their own terminator (title, clipboard, ...), sequences, single
+# characters. A string without a terminator swallows no more than its line.
 _SEQUENCES = re.compile(
     "(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"
     "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
@@ -43,7 +43,7 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def whole_characters(piece: Piece) -> Piece:
-    """Without the halves of characters at both ends, which come from cutting and not from the program."""
+    """Without partial characters at both ends, which come from cutting and not from the program."""
     data = piece.data
     begin = 0
     if piece.start > 0:

@@ -1,5 +1,5 @@
-"""What is known of a process, as a file: beside the running ones until it ends, then beside its output.
-Written before the process is started, so that a server that comes after a killed one finds it."""
+"""What is known about a process, as a file: with the running ones until it ends, then next to its output.
+Written before the process is started, so that the next server finds it if this one is killed."""
 
 import os
 import re
@@ -24,7 +24,7 @@ ProcessId = NewType("ProcessId", str)
 # `stopped`: by somebody, `lost`: with the server.
 How = Literal["exited", "timed_out", "cancelled", "stopped", "lost"]
 
-# Of the processes of a chat that ended: what stays readable.
+# How many of a chat's ended processes stay readable.
 KEPT = 50
 KEPT_BYTES = 256 * 1024 * 1024
 
@@ -34,7 +34,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 class ProcessEnd(Record, frozen=True, kw_only=True):
     how: How
     at: datetime
-    # What the command left with; 128 and more: the signal that ended it, as shells have it.
+    # The command's exit code; 128 and more: the signal that ended it, as in shells.
     exit_code: int | None = None
     out_of_memory: bool = False
     printed: int = 0
@@ -47,10 +47,10 @@ class ProcessEntry(Record, frozen=True, kw_only=True):
     cwd: str
     background: bool
     started_at: datetime
-    # A secret in the environment of everything it starts: what carries it is ours.
+    # A secret in the environment of everything it starts: processes that have it are ours.
     mark: str
-    # Where it may write, the workspace first, and the repositories there when it began: what it left in them
-    # for a person's git is looked for when it has ended, by the next server if need be.
+    # Where it may write, the workspace first, and the repositories there when it started: what it left in
+    # them for a person's git is looked for when it has ended, if necessary by the next server.
     places: tuple[str, ...] = ()
     repositories: tuple[Seen, ...] = ()
     end: ProcessEnd | None = None
@@ -70,7 +70,7 @@ class Shelf:
         private = Private(home=chat / "home", temporary=chat / "tmp")
         for directory in (chat, private.home, private.temporary, chat / "processes"):
             directory.mkdir(mode=0o700, exist_ok=True)
-        # As every program expects it; nobody else gets as far as here.
+        # As every program expects it; nobody else gets this far.
         private.temporary.chmod(0o1777)
         return private
 
@@ -84,7 +84,7 @@ class Shelf:
         _write(self._running / f"{_checked(entry.id)}.json", entry)
 
     def finish(self, entry: ProcessEntry) -> None:
-        """The last word on a process. Its directory may be gone, with the chat."""
+        """The final record of a process. Its directory may be gone, with the chat."""
         with suppress(FileNotFoundError):
             _write(self.directory(entry.chat_id, entry.id) / "entry.json", entry)
         (self._running / f"{entry.id}.json").unlink(missing_ok=True)
@@ -99,7 +99,7 @@ class Shelf:
         return _read(self.directory(chat_id, ProcessId(process_id)) / "entry.json")
 
     def all_finished(self, chat_id: ChatId) -> list[ProcessEntry]:
-        """The oldest first."""
+        """Oldest first."""
         found = [_read(path) for path in (self._chat(chat_id) / "processes").glob("*/entry.json")]
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.started_at)
 
@@ -109,7 +109,7 @@ class Shelf:
         (self._running / f"{entry.id}.json").unlink(missing_ok=True)
 
     def make_room(self, chat_id: ChatId) -> None:
-        """Forgets the oldest that ended, beyond a number and a size."""
+        """Deletes the oldest ended ones, beyond a number and a size."""
         sizes = [stored(path / "output") for path in (self._chat(chat_id) / "processes").glob("*")]
         if len(sizes) < KEPT and sum(sizes) < KEPT_BYTES:
             return
@@ -150,7 +150,7 @@ def _read(path: Path) -> ProcessEntry | None:
 
 
 def _remove_tree(directory: Path) -> None:
-    """Also what a command made unwritable."""
+    """Also removes what a command made unwritable."""
     with suppress(FileNotFoundError):
         try:
             shutil.rmtree(directory)

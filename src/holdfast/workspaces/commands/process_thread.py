@@ -1,5 +1,5 @@
-"""One thread that starts processes, moves what they print into files, and hears of their end. It lives as
-long as the server: the kernel ends a walled command when the thread that started it is gone."""
+"""One thread that starts processes, moves their output into files, and waits for their end. It lives as long
+as the server: the kernel ends a walled command when the thread that started it is gone."""
 
 import asyncio
 import fcntl
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
-# Where the end of a process cannot be waited for, it is looked for this often.
+# Where the end of a process cannot be waited for, it is polled this often.
 LOOK_SECONDS = 0.05
 # More than a pipe holds.
 LAST_CHUNKS = 16
@@ -35,15 +35,14 @@ class Launch:
     environment: Mapping[str, str]
     cwd: Path
     output: Path
-    # Both are called in the pump's thread: when the command has begun, and when the process has ended, with
-    # its return code. Without the first nothing of the command was run.
+    # Both are called in this thread: when the command has started, and when the process has ended, with its
+    # return code. Without the first nothing of the command was run.
     begun: Callable[[], None]
     ended: Callable[[int], None]
 
 
 class ChildProcess:
-    """A process of ours and the three things to hear from it: its output, that the command has begun, its
-    end."""
+    """One of our processes and its three events: its output, that the command has started, its end."""
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
@@ -95,7 +94,7 @@ class ChildProcess:
         return self._popen.poll() is not None
 
     def finish(self) -> None:
-        """The last of its output; then nobody listens any more, whoever was handed the pipe."""
+        """Reads the last of its output; then the pipe is closed, whoever else has inherited it."""
         if self.begin >= 0:
             self.hear_begin()
         for _ in range(LAST_CHUNKS if self.output >= 0 else 0):
@@ -121,14 +120,13 @@ class Pump:
         self._thread.start()
 
     def call(self, job: Callable[[], None]) -> None:
-        """Runs it in the pump's thread."""
+        """Runs it in this thread."""
         self._jobs.append(job)
         with suppress(BlockingIOError):  # it is awake then
             os.write(self._wake, b"\0")
 
     def ask(self, function: Callable[[], T]) -> "asyncio.Future[T]":
-        """The future of what the function returns or raises in the pump's thread. Cancelling it stops
-        nothing."""
+        """A future for what the function returns or raises in this thread. Cancelling it stops nothing."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
@@ -142,7 +140,7 @@ class Pump:
         return future
 
     def launch(self, launch: Launch) -> ChildProcess:
-        """Only in the pump's thread. OSError: the program could not be started."""
+        """Only in this thread. OSError: the program could not be started."""
         child = ChildProcess(launch)
         self._children.add(child)
         hear = {child.output: self._take, child.begin: self._hear_begin, child.end: self._hear_end}
@@ -151,7 +149,7 @@ class Pump:
         return child
 
     def close(self) -> None:
-        """Whoever closes has ended all processes before."""
+        """The caller must have ended all processes before."""
         self.call(self._leave)
         self._thread.join()
         self._selector.close()
@@ -215,7 +213,7 @@ def _survive(job: Callable[[], None]) -> None:
 
 
 def tell(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[T]", result: T | Exception) -> None:
-    """From another thread. Only the first word counts."""
+    """From another thread. Only the first result counts."""
 
     def settle() -> None:
         if future.done():
@@ -230,7 +228,7 @@ def tell(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[T]", result: T
 
 
 def _handle(pid: int) -> int:
-    """A descriptor that tells of its end; -1 where there is no such thing."""
+    """A descriptor that signals its end; -1 where there is no such thing."""
     try:
         return os.pidfd_open(pid)
     except (OSError, AttributeError):

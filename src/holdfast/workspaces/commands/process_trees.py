@@ -1,5 +1,5 @@
-"""Processes of this machine as /proc shows them. A process is named by its number together with the moment it
-began: numbers are used again, and nothing of anybody else may be hit."""
+"""Processes of this machine as /proc shows them. A process is identified by its id together with its start
+time: ids are reused, and nobody else's process may be hit."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ class _Stat:
 
 
 def descendants(pid: int) -> list[Member]:
-    """Children before theirs."""
+    """Parents before their children."""
     stats = _all()
     children: dict[int, list[_Stat]] = {}
     for found in stats:
@@ -37,7 +37,7 @@ def descendants(pid: int) -> list[Member]:
 
 
 def marked() -> dict[str, list[Member]]:
-    """Processes by the mark in the environment they were started with."""
+    """Processes by the mark in their initial environment."""
     beginning = f"{MARK}=".encode()
     found: dict[str, list[Member]] = {}
     for stat in _all():
@@ -50,13 +50,13 @@ def marked() -> dict[str, list[Member]]:
 
 
 def send(member: Member, number: signal.Signals) -> bool:
-    """False: it has ended, or is not ours to signal."""
+    """False: it has ended, or we may not signal it."""
     try:
         handle = os.pidfd_open(member.pid)
     except OSError:
         return False
     try:
-        # The handle is of one process for good; whether that is the one meant can now be seen.
+        # The handle always refers to the same process; whether that is the right one can be checked now.
         found = _stat(member.pid)
         if found is None or found.member != member or found.dead:
             return False

@@ -1,5 +1,5 @@
 """Commands as processes: started behind the wall, watched, stopped with everything they started. A process
-belongs to a chat; to any other chat it does not exist. Nothing outlives the server."""
+belongs to a chat; for any other chat it does not exist. Nothing outlives the server."""
 
 import asyncio
 import os
@@ -38,21 +38,21 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
-# From being asked to end until being killed.
+# Between the request to end and the kill.
 GRACE_SECONDS = 2.0
-# For the wall to be built. Nothing of the command has run before that.
+# Time to build the wall. Nothing of the command has run before that.
 BEGIN_SECONDS = 30.0
 BACKGROUND = 16
-# Between two looks at the repositories that a running command makes; where looking takes long, more.
+# Between two checks of the repositories that a running command makes; longer where a check takes long.
 LOOK_SECONDS = 5.0
 _LOOK_SHARE = 20
-# A command that keeps putting back what was put aside is stopped.
+# A command that keeps restoring what was put aside is stopped.
 MOST_PUT_ASIDE = 3
 
 
 @dataclass(eq=False, kw_only=True)
 class Process:
-    """A running one. What the pump's thread sets is set before the future that tells of it."""
+    """A running one. What the process thread sets is set before the future that announces it."""
 
     entry: ProcessEntry
     watch: Stopwatch
@@ -63,11 +63,11 @@ class Process:
     why: How | None = None
     # Whether it is in the network of its chat.
     joined: bool = False
-    # Nothing of it runs any more; what it left is being looked at.
+    # Nothing of it is running any more; what it left is being examined.
     is_over: bool = False
     stopping: "asyncio.Task[None] | None" = None
     looking: "asyncio.Task[None] | None" = None
-    # Told when it has ended, after what it printed itself.
+    # Reported when it has ended, after its own output.
     put_aside: list[str] = field(default_factory=list[str])
 
 
@@ -102,26 +102,27 @@ class Processes:
         self._walled = wall.stands
         self._git = GitDirectories((data, *wall.hidden))
         self._pump = Pump()
-        # What comes after a command may take as long as its workspace is large, and others need the pump.
+        # What follows a command may take as long as its workspace is large, and others need the process
+        # thread.
         self._after = ThreadPoolExecutor(1, "holdfast-after")
         self._running: dict[ProcessId, Process] = {}
         self._closed = False
 
     @property
     def about_network(self) -> str:
-        """For the model, where commands do not reach what they usually do."""
+        """For the model, where commands cannot reach what they usually can."""
         if self._networks is None or self._networks.mode == "internet":
             return ""
         return " Commands have no network; those of this chat reach each other on localhost."
 
     async def end_left_over(self) -> list[ProcessEntry]:
-        """Once, before the first command: what a killed server left behind."""
+        """Once, before the first command: ends what a killed server left behind."""
         now = self._clock.now()
         tame = partial(self._tame_ended, earlier=[])
         return await self._pump.ask(partial(end_left_over, self._shelf, self._cgroups, now, tame))
 
     async def start(self, order: CommandOrder) -> Process:
-        """Returns when the command has begun. CannotRun: nothing of it was run."""
+        """Returns when the command has started. CannotRun: nothing of it was run."""
         self._check_room(order)
         process = self._new(order)
         self._running[process.entry.id] = process
@@ -139,8 +140,8 @@ class Processes:
         return process
 
     async def stop(self, process: Process, how: How, grace_seconds: float = GRACE_SECONDS) -> None:
-        """Ends it with all that it started: asks, waits, kills. Who is cancelled meanwhile leaves early, the
-        stopping goes on."""
+        """Ends it with everything it started: asks, waits, kills. A cancelled caller leaves early, the
+        stopping continues."""
         if process.stopping is None:
             process.stopping = asyncio.create_task(self._stop(process, how, grace_seconds))
         await asyncio.shield(process.stopping)
@@ -163,7 +164,7 @@ class Processes:
         return await self._pump.ask(partial(self._shelf.finished, chat_id, process_id))
 
     async def all_of(self, chat_id: ChatId) -> list[ProcessEntry]:
-        """The oldest first."""
+        """Oldest first."""
         running = [process.entry for process in self._running.values() if process.entry.chat_id == chat_id]
         ended = await self._pump.ask(partial(self._shelf.all_finished, chat_id))
         known = {entry.id for entry in running}
@@ -175,18 +176,19 @@ class Processes:
         return await self._pump.ask(partial(at, self._shelf.output(entry)))
 
     def chats(self) -> set[ChatId]:
-        """Those that have something running."""
+        """Chats with something running."""
         return {process.entry.chat_id for process in self._running.values()}
 
     async def end_chat(self, chat_id: ChatId, *, remove: bool) -> None:
-        """Its processes end; with `remove` (the chat was deleted) their output and directories go too."""
+        """Ends its processes; with `remove` (the chat was deleted) their output and directories are deleted
+        too."""
         mine = [process for process in self._running.values() if process.entry.chat_id == chat_id]
         await asyncio.gather(*(self.stop(process, "stopped") for process in mine))
         if remove:
             await asyncio.to_thread(self._shelf.remove_chat, chat_id)
 
     async def stored_chats(self) -> set[ChatId]:
-        """Chats that a directory is there for, whether anything runs in them or not."""
+        """Chats that have a directory, whether anything is running in them or not."""
         return {ChatId(name) for name in await asyncio.to_thread(self._shelf.chats) if is_uuid7(name)}
 
     async def close(self) -> None:
@@ -213,8 +215,8 @@ class Processes:
         ]
         if order.background and len(background) >= BACKGROUND:
             raise CannotRun(
-                f"{BACKGROUND} background processes of this chat are running already. End one with "
-                f"process_signal first: {', '.join(background)}."
+                f"This chat already has {BACKGROUND} background processes. End one with process_signal "
+                f"first: {', '.join(background)}."
             )
 
     def _new(self, order: CommandOrder) -> Process:
@@ -236,7 +238,7 @@ class Processes:
         return process
 
     async def _begin(self, process: Process, order: CommandOrder) -> bool:
-        """Whether the command has begun."""
+        """Whether the command has started."""
         loop = asyncio.get_running_loop()
         process.launched = asyncio.ensure_future(self._join_and_launch(process, order, loop))
         await asyncio.wait({process.launched})
@@ -296,7 +298,7 @@ class Processes:
             raise
 
     def _ended(self, process: Process, loop: asyncio.AbstractEventLoop, code: int) -> None:
-        """In the pump's thread. A wall falls with all that is behind it; without one, what escaped is looked
+        """In the process thread. A wall ends with everything behind it; without one, what escaped is looked
         for."""
         if not self._walled and code < 0:
             end_marked({process.entry.mark}, KILL_SECONDS)
@@ -312,7 +314,7 @@ class Processes:
     def _settle(
         self, process: Process, loop: asyncio.AbstractEventLoop, code: int, out_of_memory: bool
     ) -> None:
-        """In a thread of its own."""
+        """In its own thread."""
         try:
             self._tame_ended(process.entry, process.put_aside)
         except Exception:
@@ -321,7 +323,7 @@ class Processes:
         end = ProcessEnd(
             how=how,
             at=process.watch.now(),
-            # How it ended says more than what killing it looked like, and is never taken for success.
+            # How it ended says more than the result of killing it, and is never taken for success.
             exit_code=None if how in ("timed_out", "cancelled") else (code if code >= 0 else 128 - code),
             out_of_memory=out_of_memory,
             printed=printed(self._shelf.output(process.entry)),
@@ -330,7 +332,7 @@ class Processes:
         try:
             self._shelf.finish(process.entry)
         except OSError as error:
-            # A full disk. Who waits for the end hears of it all the same; the next start finds what is left.
+            # A full disk. Whoever waits for the end is told all the same; the next start finds what is left.
             log.error(
                 "the end of a command was not written down", process_id=process.entry.id, reason=str(error)
             )
@@ -338,7 +340,7 @@ class Processes:
         tell(loop, process.ended, end)
 
     def _tame(self, entry: ProcessEntry, *, running: bool = False) -> list[str]:
-        """What the command may have left for a person's own git is put aside; told as sentences."""
+        """What the command may have left for a person's own git is put aside, and reported in sentences."""
         if not self._walled or not entry.places:
             return []
         root, *writable = map(Path, entry.places)
@@ -371,7 +373,7 @@ class Processes:
                 process.put_aside += said
                 times += bool(said)
             pause = max(self._look_seconds, _LOOK_SHARE * (loop.time() - began))
-        process.put_aside.append("The command was stopped: it keeps making what is put aside.")
+        process.put_aside.append("The command was stopped: it keeps restoring what is put aside.")
         await self.stop(process, "stopped")
 
     def _close_networks_later(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -409,7 +411,7 @@ class Processes:
             log.error("a process cannot be ended", process_id=process.entry.id, chat_id=process.entry.chat_id)
 
     def _send_all(self, process: Process, number: signal.Signals) -> bool:
-        """Whether anybody was there to get it. Who is stopped has to be woken to hear of it."""
+        """Whether anybody received it. A stopped process has to be continued to receive it."""
         sent = [send(member, number) for member in self._members(process)]
         if number == signal.SIGTERM:
             for member in self._members(process):
@@ -417,7 +419,7 @@ class Processes:
         return any(sent)
 
     def _members(self, process: Process) -> list[Member]:
-        """What the command itself consists of, without the processes of ours around it."""
+        """The processes of the command itself, without ours around it."""
         if (leader := _leader(process)) is None:
             return []
         family = descendants(leader)
@@ -425,14 +427,14 @@ class Processes:
         return family[1:] if self._walled else family
 
     def _kill(self, process: Process, *, leader: bool) -> None:
-        """All but the leader, who then hears of it and leaves by itself; if that fails or it is alone, the
-        leader too."""
+        """Signals all but the leader, which then notices and exits by itself; if that fails or it is alone,
+        the leader too."""
         if (pid := _leader(process)) is None:
             return
         family = descendants(pid)
         for member in family:
             send(member, signal.SIGKILL)
-        # It cannot be another process by now: only this thread waits for it, and has not yet.
+        # It cannot be another process by now: only this thread waits for it, and has not done so yet.
         if leader or not family:
             os.kill(pid, signal.SIGKILL)
         elif not self._walled:
@@ -447,7 +449,7 @@ class Processes:
 
 
 def _leader(process: Process) -> int | None:
-    """The process of ours that the command runs under; None: there is none, or it has been waited for."""
+    """Our process that the command runs under; None: there is none, or it has been waited for."""
     if process.is_over or process.launched is None or not process.launched.done():
         return None
     return process.launched.result().pid

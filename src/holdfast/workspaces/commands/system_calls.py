@@ -1,14 +1,14 @@
-"""System calls that a command may not make, as data, and the filter that refuses them (seccomp). What a
-program can do without is refused as if the kernel did not have it, so that it takes another way."""
+"""System calls that a command may not make, as data, and the filter that refuses them (seccomp). Calls that
+programs can do without are refused as if the kernel did not have them, so that programs use a fallback."""
 
 import errno
 import platform
 import struct
 from functools import cache
 
-# By architecture: what the kernel calls it, and the numbers of the calls below.
+# By architecture: the kernel's name for it, and the numbers of the calls below.
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-# On x86-64 the numbers of a second set of calls begin here; all of it is refused.
+# On x86-64 the numbers of a second set of calls start here; all of them are refused.
 X32 = 0x40000000
 
 _NUMBERS: dict[str, tuple[int | None, int | None]] = {
@@ -77,7 +77,7 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "mknodat": (259, 33),
 }
 
-# Not as if refused: as if this kernel had no such thing.
+# Not as if forbidden, but as if this kernel did not have it.
 _ABSENT = ("clone3", "openat2", "io_uring_setup", "io_uring_enter", "io_uring_register")
 _BY_ARGUMENT = (
     *("clone", "personality", "ioctl", "socket", "open", "creat", "openat", "chmod", "fchmod", "fchmodat"),
@@ -87,10 +87,14 @@ _NEW_NAMESPACES = 0x7E020000
 _SET_ID = 0o6000
 _MAKES_FILE = 0o100 | 0o20000000  # O_CREAT, O_TMPFILE (without O_DIRECTORY)
 _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
-_PERSONALITIES = (0, 0x40000, 0xFFFFFFFF)  # as it is, without random addresses (debuggers), a question
+_PERSONALITIES = (
+    0,
+    0x40000,
+    0xFFFFFFFF,
+)  # the current one, without address randomisation (debuggers), a query
 _FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink
 
-# Instructions of the filter's machine.
+# Instructions of the filter's virtual machine.
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW = 0x7FFF0000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
@@ -98,7 +102,7 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 
 @cache
 def program(machine: str | None = None) -> bytes | None:
-    """For the kernel; None: nobody wrote down the numbers of this architecture."""
+    """For the kernel; None: the numbers of this architecture are not listed here."""
     machine = machine or platform.machine()
     if machine not in ARCHITECTURES:
         return None
@@ -161,7 +165,7 @@ def _only(rule: "_Filter", argument: int, allowed: tuple[int, ...], number: int)
 
 
 def _argument(place: int) -> int:
-    """Its lower half, on machines that keep that first: all that the kernel looks at in these."""
+    """Its lower half, on little-endian machines: all that the kernel looks at in these."""
     return _ARGUMENTS + 8 * place
 
 
@@ -192,7 +196,7 @@ class _Filter:
         self.add(_RETURN, _refuse(number))
 
     def block(self, number: int, rule: "_Filter") -> None:
-        """The rule, for this call alone."""
+        """The rule, for this call only."""
         self.add(_EQUAL, number, 0, len(rule._code))
         self._code += rule._code
 

@@ -1,5 +1,5 @@
-"""A program of its own, for machines without a wall: runs one command, adopts whatever its processes leave
-behind, and ends all of it when the command ends or the server dies. Uses nothing but the standard library."""
+"""A separate program for machines without a wall: runs one command, adopts the processes it leaves behind,
+and ends them all when the command ends or the server dies. Uses only the standard library."""
 
 import ctypes
 import os
@@ -40,7 +40,7 @@ def _start(command: list[str]) -> int:
     child = os.fork()
     if child == 0:
         try:
-            # A session of its own: what the command sends to its group does not reach us.
+            # Its own session: signals that the command sends to its group do not reach us.
             os.setsid()
             # Python ignores two of these, and a command expects none to be ignored.
             for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
@@ -52,7 +52,7 @@ def _start(command: list[str]) -> int:
 
 
 def end_family(child: int) -> None:
-    """Kills until there is nobody to wait for. What is forked meanwhile becomes ours and is found next."""
+    """Kills until there is nothing to wait for. Processes forked meanwhile become ours and are found next."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     if sys.platform != "linux":

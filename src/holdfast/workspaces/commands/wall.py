@@ -1,5 +1,5 @@
-"""The wall around commands: a command line that runs a command in namespaces of its own, made by bubblewrap
-or by unshare. Inside, the first process is a shell of ours: when it ends, the kernel ends all others."""
+"""The wall around commands: a command line that runs a command in its own namespaces, created by bubblewrap
+or by unshare. Inside, the first process is our shell: when it ends, the kernel ends all others."""
 
 import os
 import sys
@@ -27,7 +27,7 @@ from holdfast.workspaces.commands.mounts import (
 
 Kind = Literal["bubblewrap", "unshare", "none"]
 
-# In the environment of everything a command starts: how left-over processes are known as ours.
+# In the environment of everything a command starts: identifies left-over processes as ours.
 MARK = "HOLDFAST_PROCESS"
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # What commands may inherit of the server's environment. Never a secret.
@@ -45,9 +45,9 @@ DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "ur
 class Wall(Record, frozen=True, kw_only=True):
     kind: Kind
     system: tuple[Mount, ...] = ()
-    # Of the server, covered wherever it lies: its data directory, its configuration.
+    # Parts of the server, covered wherever they are: its data directory, its configuration.
     hidden: tuple[Path, ...] = ()
-    # Whether commands are in the machine's own network.
+    # Whether commands use the machine's own network.
     network: bool = True
     superuser: bool = False
 
@@ -58,20 +58,20 @@ class Wall(Record, frozen=True, kw_only=True):
 
 
 class Joined(Record, frozen=True, kw_only=True):
-    """A network that the commands of one chat share: the process that holds it, and the address of the
-    resolver in it."""
+    """A network that the commands of one chat share: the process that holds it, and the address of its
+    resolver."""
 
     pid: int
     resolver: str | None = None
 
 
 class Protected(Record, frozen=True, kw_only=True):
-    """A repository that commands must not change the hooks and settings of: `path` is the workspace, a
-    directory in it, or a repository that it is a worktree of."""
+    """A repository whose hooks and settings commands must not change: `path` is the workspace, a directory in
+    it, or a repository that it is a worktree of."""
 
     path: str
     kind: Literal["workspace", "nested", "repository"]
-    # The git directories that must be there when the wall is built, by device and inode; empty: whatever is.
+    # The git directories that must be there when the wall is built, by device and inode; empty: any.
     expected: str = ""
 
 
@@ -91,15 +91,15 @@ class Cell(Record, frozen=True, kw_only=True):
     network: Joined | None = None
     # None at all, whatever the wall has.
     offline: bool = False
-    # Whether hooks and settings of repositories are read-only; programs of ours may have to write them.
+    # Whether hooks and settings of repositories are read-only; our own programs may have to write them.
     protects_git: bool = True
     # Empty: that of the workspace, and what it is a worktree of.
     repositories: tuple[Protected, ...] = ()
 
 
 def command_line(wall: Wall, cell: Cell, limits: CommandLimits) -> list[str]:
-    """The command is one argument of it, whatever is in it. Standard input must be a pipe: one line comes out
-    of it when the command begins, and the command itself has none."""
+    """The command is one argument of it, whatever it contains. Standard input must be a pipe: one line is
+    written to it when the command starts, and the command itself has none."""
     first = [*shell_enter(cell.groups), *shell_limits(limits, memory=not cell.groups), 'exec "$@"']
     return ["/bin/sh", "-c", " && ".join(first), "sh", *_walled(wall, cell, limits)]
 
@@ -116,7 +116,7 @@ def _walled(wall: Wall, cell: Cell, limits: CommandLimits) -> list[str]:
 
 
 def _first_process(identity: Identity, limits: CommandLimits) -> str:
-    """Waits for the command and for everything that loses its parent. Says nothing of its own."""
+    """Waits for the command and for everything that loses its parent. Prints nothing itself."""
     limited = "true" if identity == "root" else f"{{ {shell_process_limit(limits)}; }}"
     return (
         f'{limited} && echo begun >&0 || exit 125; exec </dev/null 3>&2 2>/dev/null; "$@" 2>&3 3>&-; exit $?'
@@ -124,7 +124,7 @@ def _first_process(identity: Identity, limits: CommandLimits) -> str:
 
 
 def _join(wall: Wall, network: Joined | None) -> list[str]:
-    """Into the network that the commands of a chat have in common."""
+    """Joins the network that the commands of a chat share."""
     if network is None or wall.network:
         return []
     words = ["nsenter", f"--net=/proc/{network.pid}/ns/net"]
@@ -134,7 +134,7 @@ def _join(wall: Wall, network: Joined | None) -> list[str]:
 
 
 def _namespaces(wall: Wall, cell: Cell) -> list[str]:
-    """Empty ones, in which the program behind then builds what the command sees."""
+    """Empty ones, in which the program behind the wall then builds what the command sees."""
     alone = cell.offline or (not wall.network and cell.network is None)
     if wall.kind == "bubblewrap":
         options = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1"]
@@ -198,7 +198,7 @@ def _mount_words(mount: Mount, place: CommandPlace) -> tuple[str, str, str, str]
 
 
 def environment(wall: Wall, private: Private, mark: str, server: Mapping[str, str]) -> dict[str, str]:
-    """All that a command is told: by allow-list, so that no secret is."""
+    """The whole environment of a command: an allow-list, so that it contains no secret."""
     home, temporary = HOME, TEMPORARY[0]
     if not wall.stands:
         home, temporary = str(private.home), str(private.temporary)
@@ -211,7 +211,7 @@ def environment(wall: Wall, private: Private, mark: str, server: Mapping[str, st
         "HOME": home,
         "TMPDIR": temporary,
         "SHELL": "/bin/sh",
-        # Nobody watches: no pages to turn, no colours, no questions.
+        # Nobody is watching: no pagers, no colours, no prompts.
         "TERM": "dumb",
         "NO_COLOR": "1",
         "PAGER": "cat",

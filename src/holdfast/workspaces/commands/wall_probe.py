@@ -1,4 +1,4 @@
-"""Which wall stands on this machine. Nothing is assumed: a command is really run behind each, and says what
+"""Which wall works on this machine. Nothing is assumed: a command is really run behind each, and reports what
 it can see and change."""
 
 import os
@@ -20,7 +20,7 @@ PROBE_SECONDS = 20.0
 
 
 class Probe(Record, frozen=True, kw_only=True):
-    """What was found, and in sentences for people."""
+    """What was found, also in sentences for people."""
 
     wall: Wall
     # What commands really have.
@@ -29,7 +29,7 @@ class Probe(Record, frozen=True, kw_only=True):
     sentences: tuple[str, ...]
 
     def networks(self) -> Networks | None:
-        """For the commands of a server; None: they are in the machine's own."""
+        """For the commands of a server; None: they use the machine's own."""
         if not self.wall.stands or self.network == "host":
             return None
         return Networks(self.network, superuser=self.wall.superuser)
@@ -44,7 +44,7 @@ def probe(
     network: Network = "host",
     kinds: tuple[Kind, ...] = ("bubblewrap", "unshare"),
 ) -> Probe:
-    """Blocks for some tens of milliseconds. `hidden`: files of the server beside its data directory."""
+    """Blocks for some tens of milliseconds. `hidden`: files of the server outside its data directory."""
     superuser = os.geteuid() == 0
     covered = (data.resolve(), *(path.resolve() for path in hidden))
     refusals: list[str] = []
@@ -76,7 +76,7 @@ def probe(
 
 
 def _try(wall: Wall, data: Path, limits: CommandLimits) -> str | None:
-    """None: it stands; else why not."""
+    """None: it works; else why not."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=data, prefix="probe-") as name:
         directory = Path(name).resolve()
@@ -99,7 +99,7 @@ def _try(wall: Wall, data: Path, limits: CommandLimits) -> str | None:
 
 
 def _questions(secret: Path) -> str:
-    """A script that ends with a complaint, or names the process namespace it ran in."""
+    """A script that fails with a message, or prints the process namespace it ran in."""
     return f"""
     if ! touch here; then echo "the workspace cannot be written"; exit 1; fi
     if touch /usr/.holdfast 2>/dev/null; then
@@ -143,7 +143,7 @@ def _judge(code: int, said: str) -> str | None:
 
 @cache
 def _network(wanted: Network, *, superuser: bool) -> tuple[Network, tuple[str, ...]]:
-    """What of it can be had, and sentences about what cannot."""
+    """What is available, and sentences about what is not."""
     if wanted == "host":
         return "host", ()
     networks = Networks(wanted, superuser=superuser)

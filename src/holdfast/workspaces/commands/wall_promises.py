@@ -214,13 +214,13 @@ def _said(stack: ExitStack, data: Path, probe: Probe, limits: CommandLimits, gro
 
 def _script(known: dict[str, str]) -> str:
     lines = [f"{name}={shlex.quote(value)}" for name, value in known.items()]
-    # Each by itself: what one of them leaves behind or ends with is no matter of the next.
+    # Each by itself: what one of them leaves behind or ends with does not affect the next.
     lines += [f"( {one.attempt} ) >/dev/null && echo '{one.name} holds'" for one in PROMISES]
     return "\n".join((*lines, "exit 0"))
 
 
 def _addresses() -> list[str]:
-    """Loopback, and where this machine would send from; nothing is sent."""
+    """Loopback, and the address this machine would send from; nothing is sent."""
     found = ["127.0.0.1"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:

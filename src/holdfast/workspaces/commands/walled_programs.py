@@ -1,6 +1,6 @@
-"""Programs of ours (git, ripgrep, a search) that work on what agents can write: each runs behind the wall
-with the directories it is given, a directory of its own and the system's programs, without network. It is
-started only after what was mounted has proved to be what was opened."""
+"""Our own programs (git, ripgrep, a search) that work on what agents can write: each runs behind the wall
+with the directories it is given, its own directory and the system's programs, without network. It starts only
+after what was mounted has been verified to be what was opened."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ LIMITS = CommandLimits(processes=64, memory_mib=2048, file_mib=2048, cpu_seconds
 PROGRAM_SECONDS = 30.0
 _ERROR_BYTES = 5000
 _FILE_OUTPUT_BYTES = 4 * 1024 * 1024
-# Of the system, programs of ours get what they are made of, and none of its settings.
+# Of the system, our programs get the files they consist of, and none of its settings.
 _SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix")
 _LOADER = "/etc/ld.so.cache"
 _BEGUN = b"begun\n"
@@ -52,15 +52,15 @@ exec "$@"
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """`readable` and `writable` are found at their own paths. A root that means one file shows that file
-    alone."""
+    """`readable` and `writable` are found at their own paths. A root that means one file shows only that
+    file."""
 
     argv: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     readable: tuple[Root, ...] = ()
     writable: tuple[Root, ...] = ()
-    # More of the machine that the program is made of. Nobody but the administrator can write there.
+    # More files that the program consists of. Only the administrator can write there.
     system: tuple[Path, ...] = ()
 
     @property
@@ -70,7 +70,7 @@ class Program:
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """`cut`: it had more to say, and was stopped."""
+    """`cut`: it had more output, and was stopped."""
 
     code: int
     output: bytes
@@ -79,7 +79,7 @@ class Ran:
 
     @property
     def reason(self) -> str:
-        """The last thing it complained of."""
+        """The last line of its errors."""
         lines = self.errors.decode("utf-8", "replace").strip().splitlines()
         return shown(lines[-1][:300]) if lines else "it gave no reason"
 
@@ -112,12 +112,12 @@ class Walled:
             )
 
     def remove_left_over(self) -> None:
-        """Once, before the first program: directories that a killed server left."""
+        """Once, before the first program: removes directories that a killed server left."""
         shutil.rmtree(self._base, ignore_errors=True)
 
     @asynccontextmanager
     async def room(self) -> AsyncGenerator["ProgramDirectory"]:
-        """A directory of its own for one program, or for some that work together."""
+        """A directory for one program, or for several that work together."""
         directory = self._base / secrets.token_hex(8)
         try:
             yield await blocking(lambda: self._make_room(directory))
@@ -129,8 +129,8 @@ class Walled:
             return await room.run(program, limit=limit, seconds=seconds)
 
     async def on_file(self, argv: tuple[str, ...], file: Path, seconds: float) -> tuple[int, bytes, bytes]:
-        """Runs a program of this package on one file, which is its last argument: its exit status, what it
-        says, what it complains of."""
+        """Runs a program of this package on one file, which is its last argument: its exit status, its
+        output, its errors."""
         real = await blocking(file.resolve)
         program = Program(
             argv=(*argv, str(real)),
@@ -151,8 +151,8 @@ class Walled:
 
 
 class ProgramDirectory:
-    """`own` is the one place that a program can write if it was given no other; it stays from one program to
-    the next."""
+    """`own` is the only place that a program can write to unless it was given another; it persists from one
+    program to the next."""
 
     def __init__(self, wall: Wall, limits: CommandLimits, directory: Path, devices: Path | None) -> None:
         self.own = directory / "own"
@@ -178,7 +178,7 @@ class ProgramDirectory:
 
     @asynccontextmanager
     async def started(self, program: Program) -> AsyncGenerator[RunningProgram]:
-        """What it says is read by the caller. TryAgain: nothing of it was run."""
+        """The caller reads its output. TryAgain: nothing of it was run."""
         with ExitStack() as stack:
             argv = await blocking(lambda: self._argv(program, stack))
             told, telling = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -193,7 +193,7 @@ class ProgramDirectory:
             try:
                 yield RunningProgram(process=process, output=process.stdout, errors=errors)
                 if process.returncode == _MOVED:
-                    raise TryAgain("The workspace was moved while it was looked at. Try again.")
+                    raise TryAgain("The workspace was moved while it was being read. Try again.")
                 if process.returncode and process.returncode > 0 and not _begun(told):
                     raise TryAgain(_not_built(program, await errors))
             finally:
@@ -201,7 +201,8 @@ class ProgramDirectory:
                 await to_the_end(_ended(process, errors))
 
     def _argv(self, program: Program, stack: ExitStack) -> list[str]:
-        """Every directory stays open until the program has ended: nothing else can get its number."""
+        """Every directory stays open until the program has ended, so that nothing else can get its inode
+        number."""
         shown_roots = (*program.readable, *program.writable)
         numbers = "".join(f"{_opened(root, stack)} " for root in shown_roots)
         paths = [str(_path(root)) for root in shown_roots]
@@ -219,14 +220,14 @@ class ProgramDirectory:
             command=("/bin/sh", "-c", _PROVE, "sh", numbers, *paths, "--", *program.argv),
             mountpoint=self._directory / "root",
             devices=self._devices,
-            # Programs of ours write a repository's own files, and nothing that an agent gives them.
+            # Our programs write a repository's own files, and nothing that an agent gives them.
             protects_git=False,
         )
         return command_line(self._wall, cell, self._limits)
 
 
 def interpreter(*more: str | None) -> tuple[Path, ...]:
-    """What a program of this package is made of: the interpreter, its library, the package, and these."""
+    """What a program of this package consists of: the interpreter, its library, the package, and these."""
     package = Path(__file__).resolve().parents[3]
     paths = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.realpath(sys.executable), *more)
     needed = {package, *(Path(path) for path in paths if path is not None)}
@@ -247,7 +248,7 @@ def _path(root: Root) -> Path:
 
 
 def _opened(root: Root, stack: ExitStack) -> str:
-    """Device and inode number, as `stat` says them."""
+    """Device and inode number, as `stat` prints them."""
     tree = stack.enter_context(root.open())
     info = os.fstat(tree.root)
     if root.only is not None:
@@ -277,7 +278,7 @@ async def _ended(process: asyncio.subprocess.Process, errors: asyncio.Task[bytes
 
 
 async def _complaints(stream: asyncio.StreamReader) -> bytes:
-    """The first of them; the rest is taken too, so that nobody waits for a reader."""
+    """The first of them; the rest is read too, so that the program does not block."""
     first = await read_at_most(stream, _ERROR_BYTES)
     while await stream.read(DRAIN_BYTES):
         pass

@@ -1,4 +1,4 @@
-"""What a chat's calls do with files: the file operations, joined with what the chat has seen before and with
+"""What a chat's calls do with files: the file operations, combined with what the chat has seen before and
 what a repeated call may do. Blocking; every answer and every error is a sentence for a model."""
 
 import os
@@ -32,9 +32,9 @@ from holdfast.workspaces.files.writes import (
 )
 from holdfast.workspaces.search.prompt_fit import fitting
 
-# Of changed lines; a file with more is touched everywhere anyway.
+# Of changed lines; a file with more counts as changed everywhere.
 _MOST_RANGES = 200
-# Of each, descriptors are held until all are written.
+# Descriptors of all of them are held until everything is written.
 MAX_FILES = 100
 
 _Edits = Sequence[tuple[str, PassageEdit]]
@@ -42,10 +42,10 @@ _State = Literal["before", "after", "other"]
 
 
 class Touched(Record, frozen=True, kw_only=True):
-    """A file that was written or deleted, and which of its lines that changed."""
+    """A file that was written or deleted, and which of its lines changed."""
 
     parts: Parts
-    # None: it is not there any more.
+    # None: it no longer exists.
     fingerprint: str | None
     lines: Lines = None
 
@@ -54,12 +54,12 @@ class FileOutcome(Record, frozen=True, kw_only=True):
     text: str
     diff: str | None = None
     touched: tuple[Touched, ...] = ()
-    # uncertain: somebody was there since, and nobody can tell what the call did.
+    # uncertain: somebody changed the files since, and nobody can tell what the call did.
     outcome: Outcome = "succeeded"
 
 
 class Planned(Record, frozen=True, kw_only=True):
-    """An edit that was decided and not yet made; what is to be said of each file."""
+    """An edit that was decided and not made yet, with what to report about each file."""
 
     changes: tuple[tuple[Replacement, list[str]], ...]
 
@@ -74,8 +74,8 @@ class Planned(Record, frozen=True, kw_only=True):
 
 
 class ChatFiles:
-    """`repeated`: the call may have been run before, by a server that died. `guard`: what is not written, if
-    it is more than the root tells by itself. `still_ours` is asked directly before anything is written."""
+    """`repeated`: the call may have been run before, by a server that died. `guard`: what must not be
+    written, beyond what the root itself tells. `still_ours` is called directly before anything is written."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class ChatFiles:
             return self._made(tree, self._edited(tree, numbered))
 
     def plan(self, edits: _Edits) -> Planned:
-        """What the edits come to. Nothing is written, and nobody is kept from writing."""
+        """The result of the edits. Nothing is written, and nobody is kept from writing."""
         numbered = self._numbered(edits)
         with self._root.open() as tree:
             return Planned(changes=tuple(self._edited(tree, numbered)))
@@ -189,9 +189,9 @@ class ChatFiles:
         )
 
     def resume(self, intent: EditIntent, *, begin: bool = True) -> FileOutcome:
-        """Brings an edit to an end that a server began and did not finish: the files that still are as they
-        were become what they were to be. If anybody changed one of them since, all are left as they are.
-        `begin=False`: if no file was changed, none is."""
+        """Completes an edit that a server started and did not finish: files that are still unchanged get
+        their new content. If anybody changed one of them since, all are left as they are. `begin=False`: if
+        no file was changed, none is."""
         numbered = self._numbered(
             [(one.path, PassageEdit(old=one.old, new=one.new, all=one.all)) for one in intent.edits]
         )
@@ -220,7 +220,7 @@ class ChatFiles:
         )
 
     def _numbered(self, edits: _Edits) -> dict[Parts, list[tuple[int, PassageEdit]]]:
-        """The edits of each file, with their places in the call."""
+        """The edits of each file, with their positions in the call."""
         if not edits:
             raise InvalidInput("There is no edit in this call. Give at least one.")
         if len(edits) > MAX_EDITS:
@@ -239,7 +239,7 @@ class ChatFiles:
     def _edited(
         self, tree: Tree, numbered: dict[Parts, list[tuple[int, PassageEdit]]]
     ) -> list[tuple[Replacement, list[str]]]:
-        """What the files shall become, and what is to be said about it. Nothing is written."""
+        """What the files become, and what to report about it. Nothing is written."""
         changes: list[tuple[Replacement, list[str]]] = []
         files: dict[tuple[int, int], Parts] = {}
         for parts, group in numbered.items():
@@ -269,8 +269,8 @@ class ChatFiles:
     def _check_ours(self) -> None:
         if not self._still_ours():
             raise CallOver(
-                "This call does not go on here any more: it was given up, or another server runs the chat "
-                "now. Nothing was written."
+                "This call is no longer running here: it was given up, or another server has taken the "
+                "chat over. Nothing was written."
             )
 
     def _check_write(self, parts: Parts, before: Before | None) -> None:
@@ -315,7 +315,7 @@ def _state(tree: Tree, intended: IntendedFile) -> _State:
         with tree.place(intended.parts) as place:
             digest = fingerprint_of(read_whole(place, intended.parts))
     except HoldfastError:
-        return "other"  # gone, or no file any more
+        return "other"  # gone, or not a file any more
     return "before" if digest == intended.before else "after" if digest == intended.after else "other"
 
 
@@ -327,8 +327,8 @@ def _left(found: Mapping[IntendedFile, _State]) -> FileOutcome:
     }
     told = "; ".join(f"{shown_path(each.parts)} {says[state]}" for each, state in found.items())
     return FileOutcome(
-        text=f"The server stopped while this ran, and somebody else was there since. {told}. Nothing was "
-        "done now. Look at the files before you go on.",
+        text="The server stopped while this was running, and somebody else changed the files since. "
+        f"{told}. Nothing was done now. Look at the files before you continue.",
         outcome="uncertain",
     )
 
@@ -345,7 +345,7 @@ def _diffs(changes: Sequence[tuple[Replacement, list[str]]]) -> str:
 
 
 def _diff(parts: Parts, before: Before | None, after: bytes | None) -> str | None:
-    """None: one of the two is no text, or too long to be compared."""
+    """None: one of the two is not text, or too long to be compared."""
     old, new = _text(before.data if before else b""), _text(after or b"")
     if old is None or new is None:
         return None
@@ -353,8 +353,8 @@ def _diff(parts: Parts, before: Before | None, after: bytes | None) -> str | Non
 
 
 def _lines(before: bytes | None, after: bytes, changes: Sequence[Change] | None = None) -> Lines:
-    """Those that differ, as people count them; None: all of them, or nobody can tell. Where lines were only
-    taken away, it is the place that was left."""
+    """Those that differ, counted from 1; None: all of them, or unknown. Where lines were only removed, it is
+    the place where they were."""
     old, new = _text(before), _text(after)
     if old is None or new is None:
         return None

@@ -1,21 +1,21 @@
-"""Unified diffs that `patch -p1` and `git apply` take, made within bounded time and of bounded length.
-Whoever knows which lines were changed says so; else they are looked for."""
+"""Unified diffs that `patch -p1` and `git apply` accept, made within bounded time and of bounded length. A
+caller that knows which lines were changed passes them; otherwise they are looked for."""
 
 from array import array
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-# Start and end in the old lines, start and end in the new ones: what differs there is inside.
+# Start and end in the old lines, start and end in the new ones: all differences are inside.
 Change = tuple[int, int, int, int]
 
 CONTEXT = 3
 DIFF_CHARACTERS = 60_000
-# Beyond this a difference is shown as one block: finding the best one takes time that grows with the square.
+# Beyond this a difference is shown as one block: finding the best one takes quadratic time.
 _COMPARED_LINES = 3000
 
 
 class _Lines:
-    """The lines of a text, each with its LF, cut out when they are asked for: a text can have millions."""
+    """The lines of a text, each with its LF, cut out on demand: a text can have millions."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -44,8 +44,8 @@ def unified_diff(
     limit: int = DIFF_CHARACTERS,
     changes: Sequence[Change] | None = None,
 ) -> str:
-    """None: the file is not there. Empty: there is no difference. Whole hunks are left out, and counted, when
-    it gets too long."""
+    """None: the file does not exist. Empty: there is no difference. If it gets too long, whole hunks are left
+    out and counted."""
     if before == after:
         return ""
     old, new = _Lines(before or ""), _Lines(after or "")
@@ -130,7 +130,7 @@ def _hunk(group: list[Change], old: _Lines, new: _Lines, room: int) -> str | Non
 
 def _range(start: int, end: int) -> str:
     size = end - start
-    # Of an empty range the line before it is named.
+    # For an empty range the line before it is named.
     return f"{start + 1}" if size == 1 else f"{start + 1 if size else start},{size}"
 
 

@@ -1,6 +1,6 @@
 """Edits as text against text: each old passage is found once (or everywhere, if asked), all of them in the
-text as it was given, and nothing else changes. What cannot be found for certain is refused with what would
-help. Pure."""
+original text, and nothing else changes. What cannot be found for certain is refused with helpful details.
+Pure."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,7 +12,7 @@ from holdfast.workspaces.files.passages import Lines, Match, find_exact, find_lo
 from holdfast.workspaces.files.similar_passages import nearest
 
 MAX_EDITS = 500
-# So many places can be replaced at once, and so many are named when only one was meant.
+# How many places can be replaced at once, and how many are listed if only one was meant.
 MAX_PLACES = 10_000
 _NAMED_PLACES = 10
 
@@ -27,7 +27,7 @@ class PassageEdit(Record, frozen=True, kw_only=True):
 
 
 class Edited(Record, frozen=True, kw_only=True):
-    """`notes` say where an edit did not go by the letter, `places` how many passages were replaced, `changes`
+    """`notes` say where an edit did not match literally, `places` how many passages were replaced, `changes`
     which lines that touched."""
 
     text: str
@@ -137,7 +137,7 @@ def _replaced(text: str, found: Sequence[tuple[Match, int]], notes: list[str]) -
 
 
 def _joined(changes: Sequence[Change]) -> list[Change]:
-    """Changes of one and the same line are one."""
+    """Changes of the same line are joined."""
     joined: list[Change] = []
     for a1, a2, b1, b2 in changes:
         if joined and a1 < joined[-1][1]:

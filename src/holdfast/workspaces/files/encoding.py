@@ -1,5 +1,5 @@
-"""Bytes of a file as text and back, exactly: what was not changed in the text is not changed in the file.
-UTF-8 (bytes that are not are carried along) and UTF-16 with its mark are text, everything with a NUL is
+"""Bytes of a file as text and back, exactly: what is not changed in the text is not changed in the file.
+UTF-8 (invalid bytes are preserved) and UTF-16 with a byte order mark are text, everything with a NUL is
 not."""
 
 from typing import Literal
@@ -11,7 +11,7 @@ MARK = "\ufeff"
 
 
 class FileText(Record, frozen=True, kw_only=True):
-    """`text` begins with the byte order mark if the file does, and has its line ends as they are."""
+    """`text` starts with the byte order mark if the file does, and keeps its line ends."""
 
     text: str
     encoding: Encoding = "utf-8"
@@ -31,7 +31,7 @@ def encode(text: str, encoding: Encoding) -> bytes:
 
 
 def encoding_of(data: bytes) -> Encoding | None:
-    """Judged by the data that is given: the whole file, or its beginning."""
+    """Judged by the data given: the whole file, or its beginning."""
     if data.startswith(b"\xff\xfe") and not data.startswith(b"\xff\xfe\0\0"):
         return "utf-16-le"
     if data.startswith(b"\xfe\xff"):
@@ -40,7 +40,7 @@ def encoding_of(data: bytes) -> Encoding | None:
 
 
 def printable(text: str) -> str:
-    """The text without its mark, bytes that are none as U+FFFD."""
+    """The text without its mark, invalid bytes as U+FFFD."""
     text = text.removeprefix(MARK)
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 

@@ -26,14 +26,14 @@ _LOCK_SECONDS = 10.0
 
 
 class KeptByServer(PermissionError):
-    """What is there is the server's own; see `hidden`."""
+    """What is there belongs to the server itself; see `hidden`."""
 
     def __init__(self) -> None:
         super().__init__(errno.EACCES, "kept by the server for itself")
 
 
 class FilePlace:
-    """Where a file is or will be: its directory, held open, and its name there, which is no link to
+    """Where a file is or will be: its directory, held open, and its name there, which is not a link to
     follow."""
 
     def __init__(self, directory: int, name: str, hidden: Identities = NOTHING) -> None:
@@ -42,7 +42,7 @@ class FilePlace:
         self._hidden = hidden
 
     def check_open(self, info: os.stat_result) -> None:
-        """Raises KeptByServer for what must not be opened, found at this place."""
+        """Raises KeptByServer if what was found at this place must not be opened."""
         if identity_of(info) in self._hidden:
             raise KeptByServer
 
@@ -67,9 +67,9 @@ class Root:
 
     base: Path
     inside: Parts = ()
-    # The one file in it that is meant: nothing beside it, and no link in its place.
+    # The only file in it that is meant: nothing beside it, and no link in its place.
     only: str | None = None
-    # What in it is not to be found.
+    # What in it must not be found.
     hidden: Hidden | None = None
 
     @property
@@ -110,7 +110,7 @@ class Root:
 
 class Tree:
     """An opened root. `kernel=None` walks name by name, as on systems whose kernel cannot do it. Without
-    `links` a file is not found through one, even if that stays inside."""
+    `links` no file is found through a link, even one that stays inside."""
 
     def __init__(
         self, root: int, kernel: Open | None, *, links: bool = True, hidden: Identities = NOTHING
@@ -131,7 +131,7 @@ class Tree:
 
     @contextmanager
     def place(self, parts: Parts, *, make: bool = False, follow: bool = True) -> Generator[FilePlace]:
-        """`make`: the directories that lead there are made. `follow=False`: a link is itself what is
+        """`make`: missing directories on the way are created. `follow=False`: a link is itself what is
         meant."""
         if not parts:
             raise InvalidInput("This names the workspace itself. Name a file in it.")
@@ -175,7 +175,7 @@ class Tree:
         raise OSError(errno.ELOOP, "too many links")
 
     def open_directory(self, parts: Parts) -> int:
-        """A descriptor that the caller closes; OSError as of open(2), EXDEV when the path leads out, and
+        """A descriptor that the caller closes; OSError as from open(2), EXDEV if the path leads out, and
         KeptByServer."""
         if not parts:
             return os.open(".", DIRECTORY, dir_fd=self.root)
@@ -233,7 +233,8 @@ class Tree:
 
 
 def _walk(root: int, parts: Parts) -> int:
-    """The directory, name by name: never through a link, only along its text, and never above the root."""
+    """The directory, name by name: never through a link itself, only along its text, and never above the
+    root."""
     held = [os.open(".", DIRECTORY, dir_fd=root)]
     waiting = list(reversed(parts))
     links = 0
@@ -273,7 +274,7 @@ def _link(name: str, directory: int, error: OSError) -> str:
 
 
 def _lock(descriptor: int) -> bool:
-    # Never waits in the kernel: a command in the workspace could hold the lock for ever.
+    # Never waits in the kernel: a command in the workspace could hold the lock forever.
     until = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
@@ -310,7 +311,7 @@ def _similar(before: Parts, name: str, names: list[str]) -> str:
 
 
 def kind_of(mode: int) -> str:
-    """What is there when it is no ordinary file, as a sentence says it."""
+    """What is there if it is not an ordinary file, in words."""
     for test, word in (
         (stat.S_ISDIR, "a directory"),
         (stat.S_ISLNK, "a symbolic link"),
@@ -326,7 +327,7 @@ def kind_of(mode: int) -> str:
 
 @contextmanager
 def explained(parts: Parts, near: Callable[[], str] = str) -> Generator[None]:
-    """What the system says, as a sentence that tells what to do."""
+    """The system's error as a sentence that says what to do."""
     try:
         yield
     except OSError as error:

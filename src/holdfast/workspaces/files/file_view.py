@@ -1,5 +1,5 @@
-"""A file as a person reads it: its text with the line ends of a page, cut where it is very long. Opened as
-the file tools do, so nothing outside the root is reached and nothing is waited for."""
+"""A file as a person reads it: its text with normalised line ends, cut where it is very long. Opened like the
+file tools do, so nothing outside the root is reached and nothing blocks."""
 
 import os
 
@@ -45,7 +45,7 @@ def view_file(root: Root, path: str) -> FileView:
 
 
 def _whole_lines(data: bytes) -> bytes:
-    """Without the line that was cut, unless there is no other."""
+    """Without the line that was cut, unless it is the only one."""
     end = data.rfind(b"\n") + 1
     # In UTF-16 a line feed has two bytes, and only whole pairs are characters.
     end += end % 2 if data[:2] in (b"\xff\xfe", b"\xfe\xff") else 0

@@ -1,6 +1,6 @@
-"""What file tools do not write: git's own directories, wherever they lie and whatever they are called, and
+"""What file tools do not write: git's own directories, wherever they are and whatever they are called, and
 the directories that hooks are taken from. People run git in a workspace without a wall, and git runs what is
-written there. It is known by what is really there, so that no link and no spelling leads past it."""
+written there. They are recognised by what is really there, so that no link and no spelling gets around it."""
 
 import os
 import unicodedata
@@ -15,24 +15,24 @@ from holdfast.workspaces.git.repositories import GIT, config_value, read_text
 
 CONFIG_BYTES = 1024 * 1024
 _DEPTH = 300
-# To look around a directory it need not be readable.
+# A directory need not be readable to look around from it.
 _HELD = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
-# A directory that holds one of these is a repository to git.
+# To git, a directory that contains one of these is a repository.
 _REPOSITORIES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
 
 _Identity = tuple[int, int]
 
 
 class Guard:
-    """Of one workspace, whose root is at `top`. `config` is that of its repository if this lies elsewhere, as
-    a worktree's does."""
+    """For one workspace, whose root is at `top`. `config` is that of its repository if this is elsewhere, as
+    for a worktree."""
 
     def __init__(self, top: Path, config: str = "") -> None:
         self._top = top
         self._config = config
 
     def check_path(self, tree: Tree, parts: Parts) -> None:
-        """Before anything is made on the way there. InvalidInput says why not."""
+        """Before anything is created on the way there. InvalidInput says why not."""
         if any(is_git_name(part) for part in parts):
             raise _refused(parts)
         for depth in range(len(parts) - 1, -1, -1):
@@ -57,7 +57,7 @@ class Guard:
             self._check(tree, place.directory, (place.name,), parts)
 
     def _check(self, tree: Tree, directory: int, further: Parts, parts: Parts) -> None:
-        """`further` is what will be made below the directory, which is there."""
+        """`further` is what will be created below the directory, which exists."""
         below: set[_Identity] = set()
         new = {further[0].casefold()}
         for each in _upwards(tree, directory):
@@ -73,7 +73,7 @@ class Guard:
             new.clear()
 
     def _hooks(self, tree: Tree, directory: int) -> Iterator[tuple[int, Parts]]:
-        """Where hooks are taken from by a repository whose top this is: below which directory, and where."""
+        """Where a repository with this top takes its hooks from: below which directory, and where."""
         config = read_text(_beneath(directory), (GIT, "config"), CONFIG_BYTES)
         if _identity(directory) == _identity(tree.root):
             config = f"{config}\n{self._config}"
@@ -90,13 +90,13 @@ class Guard:
 
 
 def is_git_name(name: str) -> bool:
-    """Whether some file system takes it for `.git`."""
+    """Whether some file system treats it as `.git`."""
     plain = "".join(character for character in name if unicodedata.category(character) != "Cf")
     return plain.casefold().split(":")[0].rstrip(". ") in (GIT, "git~1")
 
 
 def _upwards(tree: Tree, directory: int) -> Iterator[int]:
-    """The directory and all around it, up to the root; each is open until the next is asked for."""
+    """The directory and its parents, up to the root; each is open until the next is requested."""
     root = _identity(tree.root)
     current = os.open(".", _HELD, dir_fd=directory)
     try:
@@ -121,7 +121,7 @@ def _is_repository(directory: int, new: set[str]) -> bool:
 
 
 def _is_named_git(directory: int) -> bool:
-    """On file systems that take `.GIT` for the same, too."""
+    """Also on file systems that treat `.GIT` as the same."""
     outer = os.open("..", _HELD, dir_fd=directory)
     try:
         found = _found(outer, GIT)
@@ -131,8 +131,7 @@ def _is_named_git(directory: int) -> bool:
 
 
 def _leads_to(at: int, hooks: Parts, below: set[_Identity], directory: int, further: Parts) -> bool:
-    """Whether what is written below `directory` is written into `hooks`, of which a part may not be there
-    yet."""
+    """Whether what is written below `directory` is written into `hooks`, part of which may not exist yet."""
     if not hooks or hooks[0] == "..":
         return False
     tree = _beneath(at)

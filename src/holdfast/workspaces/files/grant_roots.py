@@ -1,5 +1,5 @@
-"""Paths outside of the workspace that a person let a chat read. What is granted is the path that the person
-saw: no link is followed on the way to it, then or later."""
+"""Paths outside the workspace that a person let a chat read. What is granted is the path that the person saw:
+no link is followed on the way to it, then or later."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ from holdfast.workspaces.files.hidden import Hidden
 from holdfast.workspaces.files.paths import shown
 from holdfast.workspaces.places.allowed_roots import Roots
 
-# What the kernel shows as files; among it are the secrets of every process.
+# What the kernel shows as files, including the secrets of every process.
 _NO_FILES = (Path("/proc"), Path("/sys"), Path("/dev"), Path("/run"))
 
 
@@ -40,8 +40,8 @@ def grantable(path: str, roots: Roots) -> GrantKind:
 
 
 def granted_root(path: str, grants: Iterable[Grant], hidden: Hidden | None = None) -> Root | None:
-    """Where an absolute path is found, if one of the grants is for it. Every name from the top on is opened
-    without following a link. What has become the server's own since it was granted is not found."""
+    """Where an absolute path is found, if one of the grants covers it. Every name from the top on is opened
+    without following a link. What became the server's own after the grant is not found."""
     for grant in grants:
         if hidden is not None and hidden.covers(Path(grant.path)):
             continue

@@ -1,6 +1,6 @@
-"""What no tool and no wall shows, wherever it lies: the server's configuration, its data directory, its keys
-and tokens. A thing is known by its path and by its identity (device and inode), so that a hard link, a bind
-mount or another way to it does not help."""
+"""What no tool and no wall shows, wherever it is: the server's configuration, its data directory, its keys
+and tokens. Files are recognised by path and by identity (device and inode), so that a hard link, a bind mount
+or another way to them does not help."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -11,21 +11,21 @@ Identity = tuple[int, int]
 Identities = frozenset[Identity]
 NOTHING: Identities = frozenset()
 
-# What lies in a data directory and is a secret by itself. Its other contents are hidden with the directory.
+# What in a data directory is a secret by itself. Its other contents are hidden with the directory.
 IN_DATA = ("admin.token", "admin.sock", "secret.key", "holdfast.db", "holdfast.db-wal", "holdfast.db-shm")
-# How deep a directory may lie below another one, for who goes up from it.
+# How deep a directory may be below another one, for a walk upwards from it.
 _DEPTH = 4096
 
 
 class Hidden:
-    """`paths` is asked anew each time: files are replaced, and the configuration is read again."""
+    """`paths` is called each time: files are replaced, and the configuration is reloaded."""
 
     def __init__(self, data: Path, paths: Callable[[], Iterable[Path]] = tuple) -> None:
         self._data = data
         self._paths = paths
 
     def paths(self) -> tuple[Path, ...]:
-        """As the file system has them, those that do not exist too."""
+        """As the file system has them, including those that do not exist."""
         return (self._data, *(_real(path) for path in self._paths()))
 
     def there(self) -> tuple[Path, ...]:
@@ -37,19 +37,19 @@ class Hidden:
         return frozenset(found for path in (*self.paths(), *inner) if (found := _identity(path)) is not None)
 
     def covers(self, real: Path) -> bool:
-        """Whether it is hidden itself, or lies in what is."""
+        """Whether it is hidden itself, or is inside something hidden."""
         return any(real.is_relative_to(path) for path in self.paths()) or self._is_same(real)
 
     def holds(self, real: Path) -> bool:
-        """Whether something hidden lies in it."""
+        """Whether it contains something hidden."""
         return any(path != real and path.is_relative_to(real) for path in self.paths())
 
     def holds_directory(self, real: Path) -> bool:
-        """Whether a directory that is hidden, or would be, lies in it."""
+        """Whether it contains a directory that is hidden, or would be."""
         return any(path.is_relative_to(real) and not path.is_file() for path in self.paths())
 
     def below(self, roots: Iterable[Path]) -> tuple[Path, ...]:
-        """Those that lie where workspaces may be."""
+        """Those that are where workspaces may be."""
         allowed = tuple(roots)
         return tuple(path for path in self.there() if any(path.is_relative_to(root) for root in allowed))
 
@@ -63,8 +63,8 @@ def identity_of(info: os.stat_result) -> Identity:
 
 
 def lies_in(descriptor: int, hidden: Identities, root: int) -> bool:
-    """Whether an opened directory is hidden or lies in a directory that is, looking up as far as the root,
-    which is another opened directory above it."""
+    """Whether an opened directory is hidden or inside a hidden one, looking up as far as the root, which is
+    another opened directory above it."""
     if not hidden:
         return False
     top = identity_of(os.fstat(root))

@@ -1,5 +1,5 @@
-"""How the indentation of a passage differs from that of the lines it stands for, if it differs in one way for
-all of them: something more in front, something less, or tabs for spaces. Any doubt is None."""
+"""How the indentation of a passage differs from that of the lines it stands for, if it differs in the same
+way for all of them: something more in front, something less, or tabs for spaces. None in case of doubt."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,7 +10,7 @@ _TAB_WIDTHS = (4, 2, 8, 3)
 
 
 def shift_between(passage: list[str], there: list[str]) -> Shift | None:
-    """What makes of the passage's indentation the one that is there."""
+    """What turns the passage's indentation into the one that is there."""
     pairs = [
         (_indent(mine), _indent(theirs)) for mine, theirs in zip(passage, there, strict=True) if mine.strip()
     ]

@@ -1,5 +1,5 @@
-"""Reading a range of lines of a file of any size: what is held in memory does not depend on the file, and
-what is shown fits into a prompt."""
+"""Reading a range of lines of a file of any size: memory use does not depend on the file, and what is shown
+fits into a prompt."""
 
 import io
 import os
@@ -17,7 +17,7 @@ from holdfast.workspaces.search.prompt_fit import SHOWN_CHARACTERS
 
 # Files up to this size can be edited, and are compared by content.
 WHOLE_BYTES = 4 * 1024 * 1024
-# How far a line is looked for in a file that is larger.
+# How far a line is looked for in a larger file.
 SCAN_BYTES = 1024 * 1024 * 1024
 _CHUNK = 1024 * 1024
 
@@ -29,20 +29,20 @@ class FileExcerpt(Record, frozen=True, kw_only=True):
 
     text: str
     notes: tuple[str, ...] = ()
-    # Of the whole file, to notice that it was changed.
+    # Of the whole file, to notice changes.
     fingerprint: str
 
 
 @contextmanager
 def open_file(place: FilePlace, parts: Parts) -> Generator[int]:
-    """An ordinary file for reading; anything else is refused at once, never waited for."""
+    """An ordinary file for reading; anything else is refused at once, without blocking."""
     with explained(parts, lambda: place.near(parts)):
         info = os.stat(place.name, dir_fd=place.directory, follow_symlinks=False)
         _check_ordinary(info, parts)
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         descriptor = os.open(place.name, flags, dir_fd=place.directory)
     try:
-        # Once more, of what was opened: it may have been swapped in between.
+        # Checked again on what was opened: it may have been swapped in between.
         _check_ordinary(os.fstat(descriptor), parts)
         with explained(parts):
             place.check_open(os.fstat(descriptor))
@@ -154,10 +154,10 @@ def _oddities(text: FileText, plain: str) -> Iterator[str]:
 
 
 def _shown(read: Read, parts: Parts, first: int, last: int | None, of: str) -> tuple[str, tuple[str, ...]]:
-    """The lines as far as they fit, and a note if that is less than all of the file."""
+    """The lines as far as they fit, and a note if that is not the whole file."""
     data = _from_line(read, parts, first)
     wanted = None if last is None else last - first + 1
-    # A character has at most four bytes; one line more than is shown tells whether there is more.
+    # A character has at most four bytes; one more line than is shown tells whether there is more.
     text = (data + _fill(read, 4 * SHOWN_CHARACTERS + 4 - len(data))).decode("utf-8", "replace")
     lines = text.split("\n")
     kept = lines if wanted is None else lines[:wanted]
@@ -183,7 +183,7 @@ def _cut(text: str, first: int, of: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _from_line(read: Read, parts: Parts, first: int) -> bytes:
-    """What was read from the beginning of a line on, after all before it was passed over."""
+    """What was read from the beginning of a line on, after skipping everything before it."""
     line, scanned = 1, 0
     while piece := read(_CHUNK):
         ends = piece.count(b"\n")

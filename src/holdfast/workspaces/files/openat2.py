@@ -1,6 +1,6 @@
 """The kernel's own way to stay below a directory (Linux 5.6 and newer): one call resolves the whole path and
-refuses whatever leads out, without a race. None where the kernel, or what confines this process, does not
-have it."""
+refuses whatever leads out, without a race. None if the kernel, or what confines this process, does not have
+it."""
 
 import ctypes
 import errno
@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable
 from functools import cache
 
-# The same number on every architecture but alpha, which nobody has.
+# The same number on every architecture but alpha, which nobody uses.
 _SYSCALL = 437
 _NO_MAGICLINKS = 0x02
 _BENEATH = 0x08
-# The kernel gives up with EAGAIN when somebody renames directories while it walks through `..`.
+# The kernel gives up with EAGAIN if somebody renames directories while it walks through `..`.
 _TRIES = 100
 
 
@@ -21,7 +21,7 @@ class _OpenHow(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
-# (directory, path below it, flags) -> descriptor; OSError as of open(2), EXDEV when the path leads out.
+# (directory, path below it, flags) -> descriptor; OSError as from open(2), EXDEV if the path leads out.
 Open = Callable[[int, str, int], int]
 
 

@@ -1,6 +1,6 @@
-"""Finding a passage in a text: by the letter, and if it is nowhere, by what models get wrong (line ends,
+"""Finding a passage in a text: literally, and if that fails, allowing for what models get wrong (line ends,
 whitespace at the end of lines, typographic quotes and spaces, indentation). A loose match keeps the text's
-own form in whatever the edit does not change. Looser ways are tried only when stricter ones find nothing."""
+own form in whatever the edit does not change. Looser ways are tried only if stricter ones find nothing."""
 
 import re
 from bisect import bisect_right
@@ -13,7 +13,7 @@ from holdfast.core.shapes import Record
 from holdfast.workspaces.files.indentation import Shift, shift_between
 
 _BLANKS = " \t\r"
-# One character for one, so that columns stay what they are.
+# One character for one, so that columns stay the same.
 _TYPOGRAPHY = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4", "'"),
@@ -23,16 +23,16 @@ _TYPOGRAPHY = str.maketrans(
     }
 )
 _BARE_LF = re.compile(r"(?<!\r)\n")
-# Beyond this a passage has to be right to the letter.
+# Longer passages must match literally.
 _LOOSE_LINES = 1000
-# What is made to find something loosely takes several times the memory of the text.
+# Loose matching takes several times the memory of the text.
 _LOOSE_TEXT_LINES = 100_000
-# In a text that repeats itself without end a place is not certain anyway.
+# In an endlessly repetitive text a place is not certain anyway.
 _COMPARED_LINES = 1_000_000
 
 
 class Match(Record, frozen=True, kw_only=True):
-    """`new` replaces what is from `start` to `end`; `note` says what was not taken by the letter."""
+    """`new` replaces what is from `start` to `end`; `note` says what did not match literally."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class Match(Record, frozen=True, kw_only=True):
 
 
 class Lines:
-    """A text by lines. What is derived from it is made once, when it is first needed."""
+    """A text by lines. Derived data is made once, when it is first needed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -63,12 +63,12 @@ class Lines:
 
     @cached_property
     def is_long(self) -> bool:
-        """Too long to be looked at other than by the letter."""
+        """Too long for anything but literal matching."""
         return self.text.count("\n") > _LOOSE_TEXT_LINES
 
     @cached_property
     def bodies(self) -> list[str]:
-        """The lines without indentation, typography and blanks at the end."""
+        """The lines without indentation, typography and trailing blanks."""
         return [_body_of(line) for line in self.lines]
 
     @cached_property
@@ -86,13 +86,12 @@ class Lines:
 
 
 class Loosened:
-    """The text with every line in a plainer form, none of them longer: a column of it is a column of the
-    text."""
+    """The text with every line in a plainer form, none of them longer: its columns are those of the text."""
 
     def __init__(self, lines: Lines, plain: Callable[[str], str]) -> None:
         self.plain = plain
         self.lines = [plain(line) for line in lines.lines]
-        # As if the last line had its end, as passages often have it.
+        # As if the last line had its end, as passages often do.
         self.text = "\n".join(self.lines) + ("\n" if self.lines[-1] else "")
         self.starts = _starts(self.lines)
 
@@ -126,8 +125,8 @@ def find_loosely(lines: Lines, old: str, new: str, limit: int) -> list[Match]:
 
 
 def _apart(found: Iterator[Match], limit: int) -> list[Match]:
-    """Up to the first that overlaps the one before: it will be refused, and in a text that repeats itself
-    there can be very many."""
+    """Up to the first that overlaps the one before: it will be refused, and a repetitive text can have very
+    many."""
     matches: list[Match] = []
     for match in islice(found, limit + 1):
         matches.append(match)
@@ -137,7 +136,7 @@ def _apart(found: Iterator[Match], limit: int) -> list[Match]:
 
 
 def _spans(lines: Lines, loose: Loosened, old: str) -> Iterator[tuple[int, int]]:
-    """Where the passage is in the text when both are seen in their plainer form."""
+    """Where the passage is in the text when both are in their plainer form."""
     wanted = [loose.plain(line) for line in old.split("\n")]
     trimmed = len(wanted[-1]) < len(old) - old.rfind("\n") - 1
     for at in _occurrences(loose.text, "\n".join(wanted)):
@@ -150,8 +149,8 @@ def _spans(lines: Lines, loose: Loosened, old: str) -> Iterator[tuple[int, int]]
         elif not trimmed:
             yield start, lines.starts[last] + end - loose.starts[last]
         elif end == loose.starts[last] + len(loose.lines[last]):
-            # Blanks that were trimmed off the passage stand for those at the end of the line, never for none
-            # in the middle of it.
+            # Blanks trimmed off the passage stand for those at the end of a line, never for none in the
+            # middle of it.
             yield start, lines.starts[last] + len(lines.lines[last].removesuffix("\r"))
 
 
@@ -180,7 +179,8 @@ def _shifted(lines: Lines, old: str, new: str) -> Iterator[Match]:
         end = lines.starts[last] + len(lines.lines[last].rstrip(_BLANKS))
         if closed:
             end = min(lines.starts[last] + len(lines.lines[last]) + 1, len(lines.text))
-        # The passage as the text has it is compared with what it becomes: both are indented alike now.
+        # The passage as it is in the text is compared with what it becomes: both have the same indentation
+        # now.
         old_moved = "\n".join(shift(line) or "" for line in wanted) + ("\n" if closed else "")
         yield _fitted(
             lines,
@@ -202,13 +202,13 @@ def _moved(new: str, shift: Shift) -> str | None:
 
 
 def _fitted(lines: Lines, start: int, end: int, old: str, new: str, note: str) -> Match:
-    """The new text as it goes into the file: lines that it shares with the old passage stay as the file has
-    them, others get the file's line end."""
+    """The new text as it goes into the file: lines that it shares with the old passage stay as they are in
+    the file, others get the file's line end."""
     there = lines.text[start:end].split("\n")
     ends = ["\r\n" if line.endswith("\r") else "\n" for line in there[:-1]]
     usual = "\r\n" if (all(e == "\r\n" for e in ends) if ends else lines.all_crlf) else "\n"
     if len(there) < old.count("\n") + 1:
-        # The file ends where the passage has one more line end: the new text does without it too.
+        # The file ends where the passage has one more line end: the new text omits it too.
         old, new = old.removesuffix("\n"), new.removesuffix("\n")
     olds, news = old.split("\n"), [line.removesuffix("\r") for line in new.split("\n")]
     kept = _kept([line.removesuffix("\r") for line in olds], news)
@@ -226,13 +226,13 @@ def _body(there: list[str], index: int) -> str:
 
 
 def _kept(olds: list[str], news: list[str]) -> dict[int, int]:
-    """Lines of the new text that are lines of the old one: which of them."""
+    """Which lines of the new text are lines of the old one."""
     blocks = SequenceMatcher(None, olds, news, autojunk=False).get_matching_blocks()
     return {b + offset: a + offset for a, b, size in blocks for offset in range(size)}
 
 
 def _occurrences(text: str, passage: str) -> Iterator[int]:
-    """All of them, also where they overlap: such a passage is not found once."""
+    """All of them, including overlapping ones: such a passage does not occur once."""
     at = text.find(passage)
     while at >= 0:
         yield at

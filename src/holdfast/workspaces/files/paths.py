@@ -1,5 +1,5 @@
 """Paths as a model or a caller writes them: text in, names below the workspace's root out, or a refusal that
-says what to write instead. Pure: what is really there is the business of `file_root`."""
+says what to write instead. Pure: `file_root` checks what is really there."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from holdfast.core.errors import InvalidInput
 
 Parts = tuple[str, ...]
 
-# What Linux takes at most; depth is bounded because a walk holds a descriptor for every directory on its way.
+# Linux's limits; depth is bounded because a walk holds a descriptor for every directory on its way.
 PATH_BYTES = 4096
 NAME_BYTES = 255
 DEPTH = 200
@@ -18,7 +18,8 @@ RELATIVE = "Write it relative to the workspace, for example src/main.py."
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _VARIABLE = re.compile(r"\$(\{\w+\}|[A-Z_][A-Z0-9_]*)(/|$)|%\w+%")
 _ENCODED = re.compile(r"%(2e|2f|5c|00)", re.IGNORECASE)
-# Control characters and what changes the order or the shape of the text around it: never shown as they are.
+# Control characters and those that change the order or the shape of the text around them: never shown as they
+# are.
 _UNSHOWABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f\ud800-\udfff]"
 )
@@ -26,7 +27,7 @@ _UNSHOWABLE = re.compile(
 
 def parse_path(path: str, roots: Iterable[str] = ()) -> Parts:
     """The names from the workspace's root down to what is meant; none: the root itself. `roots` are the
-    spellings of the root that an absolute path may begin with."""
+    spellings of the root that an absolute path may start with."""
     if trouble := _trouble(path):
         raise InvalidInput(f"{_quoted(path)} {trouble}")
     names: list[str] = []
@@ -50,7 +51,7 @@ def join(parts: Iterable[str]) -> str:
 
 
 def shown(name: str) -> str:
-    """A name fit to be shown: what is not text, or would disturb the text around it, is escaped."""
+    """A name that can be shown: what is not text, or would disturb the text around it, is escaped."""
     return _UNSHOWABLE.sub(_escaped, name)
 
 
@@ -59,7 +60,7 @@ def shown_path(parts: Iterable[str]) -> str:
 
 
 def _trouble(path: str) -> str | None:
-    """What is wrong with the path whatever the file system holds."""
+    """What is wrong with the path, whatever the file system contains."""
     if any(ord(character) < 32 or 127 <= ord(character) < 160 for character in path):
         return "has a control character in it, and these tools refuse such names."
     try:

@@ -1,6 +1,6 @@
-"""What each chat has seen of files, so that a write notices that somebody else was there since. Kept in
-memory and bounded: what is forgotten (a restart, many files) counts as never seen, and an edit by its text is
-safe all the same."""
+"""What each chat has seen of files, so that a write notices changes by somebody else since. Kept in memory
+and bounded: what is forgotten (a restart, many files) counts as never seen, and edits, which match by text,
+are safe all the same."""
 
 import threading
 from collections import OrderedDict
@@ -44,14 +44,14 @@ class SeenFiles:
             }
 
     def check(self, chat_id: ChatId, root: Root, parts: Parts, fingerprint: str | None) -> None:
-        """Raises WrongState if the file is not what this chat last saw. None: it is not there."""
+        """Raises WrongState if the file is not what this chat last saw. None: it does not exist."""
         with self._lock:
             known = self._fingerprints.get((chat_id, root, parts))
         if known is None or known == fingerprint:
             return
         what = "was deleted" if fingerprint is None else "was changed"
         if fingerprint is None:
-            self.forget(chat_id, root, parts)  # told once; writing it anew is then meant
+            self.forget(chat_id, root, parts)  # told once; writing it again is then intended
         raise WrongState(
             f"{shown_path(parts)} {what} since you last read it, by somebody else or by a command. Nothing "
             "was written. Read it again, then repeat what still fits."

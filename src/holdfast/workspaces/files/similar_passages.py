@@ -8,12 +8,12 @@ from holdfast.workspaces.files.passages import Lines
 _SHOWN = 3
 _SHOWN_LINES = 12
 _SHOWN_WIDTH = 200
-# Comparing every line with every other is only worth it in files of ordinary size.
+# Comparing every line with every other is only worthwhile in files of ordinary size.
 _COMPARED = 5000
 
 
 def nearest(lines: Lines, passage: str) -> list[tuple[int, str]]:
-    """The line number each begins at, and the lines; the likeliest first."""
+    """The line number each starts at, and the lines; the likeliest first."""
     if lines.is_long:
         return []
     wanted = [line.strip() for line in passage.strip("\n").split("\n")][:200]
@@ -23,7 +23,7 @@ def nearest(lines: Lines, passage: str) -> list[tuple[int, str]]:
 
 
 def _by_shared_lines(lines: Lines, wanted: list[str]) -> list[int]:
-    """Where the passage would begin for its lines to be where they are; a line that is everywhere says
+    """Where the passage would start if its lines are where they were found; a line that is everywhere says
     little."""
     votes: Counter[int] = Counter()
     for offset, body in enumerate(wanted):

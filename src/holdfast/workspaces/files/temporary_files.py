@@ -1,6 +1,6 @@
-"""Temporary files of ours in other people's directories. A server that is killed between giving one its name
-and renaming it leaves it behind. Its name holds a digest of its inode, so nothing that somebody else put
-there under such a name is taken for one, and nothing but it is ever removed."""
+"""Our temporary files in other people's directories. A server that is killed between naming one and renaming
+it leaves it behind. Its name contains a digest of its inode, so nothing that somebody else put there under
+such a name is mistaken for one, and nothing else is ever removed."""
 
 import os
 import re
@@ -18,8 +18,8 @@ def temporary_name(descriptor: int) -> str:
 
 
 def sweep_litter(directory: int) -> int:
-    """Removes what is left over in this directory; how many. The caller holds the workspace's lock, so that
-    nobody is about to rename one of them."""
+    """Removes what is left over in this directory; returns how many. The caller holds the workspace's lock,
+    so that nobody is about to rename one of them."""
     with os.scandir(directory) as entries:
         names = [entry.name for entry in entries if entry.name.startswith(".holdfast-")]
     count = 0

@@ -1,6 +1,5 @@
-"""Changing files: a write is whole or did not happen (the new file gets its name only when it is complete and
-on disk), keeps the mode bits and the owner, and is refused when the file is not what the caller takes it
-for."""
+"""Changing files: a write is complete or did not happen (the new file gets its name only when it is complete
+and on disk), keeps the mode bits and the owner, and is refused if the file is not what the caller expects."""
 
 import os
 import secrets
@@ -30,20 +29,20 @@ LISTED = 1000
 
 
 class Before(Record, frozen=True, kw_only=True):
-    """A file as it was found; `data` is None when it is too large to be held."""
+    """A file as it was found; `data` is None if it is too large to be held."""
 
     data: bytes | None
     fingerprint: str
 
 
-# Says no, by raising, to what was found where the caller wants to write. None: nothing is there.
+# Refuses, by raising, what was found where the caller wants to write. None: nothing is there.
 Check = Callable[[Before | None], None]
 
 
 class DirectoryEntry(Record, frozen=True, kw_only=True):
     name: str
     kind: str
-    # Where a link points, as it is written there.
+    # The target of a link, as it is written there.
     target: str | None = None
 
 
@@ -72,7 +71,7 @@ def write_file(tree: Tree, parts: Parts, data: bytes, check: Check, guard: Guard
 
 
 def delete_file(tree: Tree, parts: Parts, check: Check, guard: Guard) -> Before | None:
-    """Removes a file, or a link and not what it points to. What it was, if it was an ordinary file."""
+    """Removes a file, or a link and not its target. Returns what it was, if it was an ordinary file."""
     with tree.place(parts, follow=False) as place:
         guard.check_place(tree, place, parts)
         with explained(parts):
@@ -92,7 +91,7 @@ def delete_file(tree: Tree, parts: Parts, check: Check, guard: Guard) -> Before 
 
 def replace_files(tree: Tree, replacements: Sequence[Replacement], guard: Guard) -> None:
     """All of them or none. Everything that can fail is done before the first file gets its new content; if a
-    later one fails all the same, the earlier ones get their old content back."""
+    later one still fails, the earlier ones get their old content back."""
     with ExitStack() as stack:
         ready: list[tuple[Replacement, FilePlace, Callable[[], None]]] = []
         for each in replacements:
@@ -180,14 +179,14 @@ def _put_back(done: Sequence[tuple[Replacement, FilePlace]]) -> None:
 
 @contextmanager
 def _prepared(place: FilePlace, data: bytes) -> Generator[Callable[[], None]]:
-    """The new content on disk, waiting for its name; calling what is given puts it in place."""
+    """The new content on disk, waiting for its name; calling the returned function puts it in place."""
     descriptor, named = _nameless(place.directory)
     name = "" if descriptor is None else temporary_name(descriptor)
     if descriptor is None:
         name = f".holdfast-{secrets.token_hex(8)}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor, named = os.open(name, flags, 0o666, dir_fd=place.directory), True
-        # Under the name by which it is known as ours, which only the file itself tells.
+        # Under the name that identifies it as ours, which only the file itself determines.
         first, name = name, temporary_name(descriptor)
         os.rename(first, name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
     try:
@@ -211,7 +210,8 @@ def _prepared(place: FilePlace, data: bytes) -> Generator[Callable[[], None]]:
 
 
 def _nameless(directory: int) -> tuple[int | None, bool]:
-    """A file without a name, where the system has such: it is gone by itself if this process is killed."""
+    """A file without a name, where the system supports it: it disappears by itself if this process is
+    killed."""
     flag = getattr(os, "O_TMPFILE", None)
     if flag is None or not os.path.isdir("/proc/self/fd"):
         return None, False
@@ -230,6 +230,6 @@ def _keep_ownership(descriptor: int, old: os.stat_result | None) -> None:
         try:
             os.fchown(descriptor, old.st_uid, old.st_gid)
         except OSError:
-            # It is ours from now on, and must not lend our rights to others.
+            # It is ours from now on, and must not lend our privileges to others.
             mode &= ~(stat.S_ISUID | stat.S_ISGID)
     os.fchmod(descriptor, mode)

@@ -1,1 +1,1 @@
-"""Git on a workspace's repository, without trusting anything the repository says: changes and worktrees."""
+"""Git on a workspace's repository, without trusting anything in the repository: changes and worktrees."""

@@ -1,5 +1,5 @@
-"""Named agents that a workspace brings along: `.holdfast/agents/*.md`, then `.claude/agents/*.md`. Whoever
-can write to the workspace wrote these instructions, so a file alone is no agent: a person has to trust its
+"""Named agents provided by a workspace: `.holdfast/agents/*.md`, then `.claude/agents/*.md`. Whoever can
+write to the workspace wrote these instructions, so a file alone is not an agent: a person has to trust its
 content first."""
 
 import hashlib
@@ -19,7 +19,7 @@ LIMIT_BYTES = 64 * 1024
 MAX_FILES = 200
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _DESCRIPTION_CHARACTERS = 2000
-# What others call the tools that we have too.
+# Other programs' names for tools that we have too.
 TOOL_NAMES = {
     "Read": "read_file",
     "Write": "write_file",
@@ -38,7 +38,7 @@ TOOL_NAMES = {
     "TodoWrite": "todo",
     "AskUserQuestion": "ask_user",
 }
-# "Like the chat that starts it".
+# Means: like the chat that starts it.
 _INHERITS = ("", "inherit")
 
 
@@ -58,7 +58,7 @@ class AgentFile(Record, frozen=True, kw_only=True):
 
 
 def list_agent_files(root: Root) -> tuple[AgentFile, ...]:
-    """By name, the nearest first. Blocks: call it in a thread."""
+    """By name, nearest first. Blocks: call it in a thread."""
     found: list[AgentFile] = []
     first: dict[str, str] = {}
     with root.open() as tree:

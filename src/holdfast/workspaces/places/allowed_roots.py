@@ -1,6 +1,6 @@
 """Where workspaces may be: below the roots that the configuration allows, never where the server keeps its
-own things. Scratch directories and worktrees are the server's, one for each chat or workspace, closed to
-other users."""
+own files. Scratch directories and worktrees belong to the server, one per chat or workspace, closed to other
+users."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,8 +13,8 @@ from holdfast.workspaces.files.paths import shown
 
 
 class Roots:
-    """`private`: what is the server's own beside the data directory (the configuration, key files). No
-    workspace lies in it or holds such a directory; such a file in a workspace is hidden."""
+    """`private`: the server's own files outside the data directory (the configuration, key files). No
+    workspace may be in such a directory or contain one; such a file in a workspace is hidden."""
 
     def __init__(
         self, data: Path, allowed: Iterable[Path], private: Iterable[Path] | Callable[[], Iterable[Path]] = ()
@@ -33,7 +33,7 @@ class Roots:
             real = Path(path).resolve(strict=True)
             is_directory = real.is_dir()
         except (OSError, RuntimeError):
-            # The same words whatever the reason: they must not tell what is where outside of the roots.
+            # The same words whatever the reason: they must not reveal what exists outside the roots.
             raise InvalidInput(self._refusal(path)) from None
         if not self._is_below(real) or not is_directory:
             raise InvalidInput(self._refusal(path))
@@ -44,7 +44,7 @@ class Roots:
         return real
 
     def is_private(self, real: Path) -> bool:
-        """Whether it holds, or lies in, what the server keeps for itself."""
+        """Whether it contains, or is in, what the server keeps for itself."""
         return self.hidden.covers(real) or self.hidden.holds(real)
 
     def directory(self, path: str) -> Root:
@@ -59,11 +59,11 @@ class Roots:
         )
 
     def scratch(self, chat_id: ChatId) -> Root:
-        """A chat's own directory; made when it is first asked for."""
+        """A chat's own directory; created when it is first requested."""
         return Root(self._made("scratch", chat_id), (chat_id,), hidden=self.hidden)
 
     def worktree(self, workspace_id: WorkspaceId) -> Root:
-        """Where a worktree is or will be; only the directory around it is made."""
+        """Where a worktree is or will be; only the directory around it is created."""
         return Root(self._made("worktrees"), (workspace_id,), hidden=self.hidden)
 
     def _is_below(self, real: Path) -> bool:

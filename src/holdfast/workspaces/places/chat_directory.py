@@ -1,5 +1,5 @@
-"""From a chat to the directory its tools work in: its workspace if it has one (and it is its owner's), else a
-scratch directory of its own."""
+"""From a chat to the directory its tools work in: its workspace if it has one (and it belongs to its owner),
+else its own scratch directory."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from holdfast.workspaces.places.allowed_roots import Roots
 NO_CHAT = ChatId("")
 # The workspace, if this user may work in it.
 Find = Callable[[WorkspaceId, UserId], Awaitable[Workspace | None]]
-# What a chat may read outside of its workspace.
+# What a chat may read outside its workspace.
 Grants = Callable[[ChatId], Awaitable[tuple[Grant, ...]]]
 
 
 class ChatPlace(Protocol):
-    """A tool's context, as far as it matters here."""
+    """The part of a tool's context that matters here."""
 
     @property
     def chat_id(self) -> ChatId: ...
@@ -52,7 +52,7 @@ class Workspaces:
         self._grants = grants
 
     async def root_of(self, where: ChatPlace) -> Root:
-        """NotFound: there is no such workspace, or no longer."""
+        """NotFound: there is no such workspace, or not any more."""
         if where.workspace_id is None:
             return await blocking(lambda: self.roots.scratch(where.chat_id))
         return self.root(await self._workspace(where.workspace_id, where.owner_id))
@@ -72,7 +72,7 @@ class Workspaces:
         return root
 
     async def guard_of(self, where: ChatPlace) -> Guard:
-        """What in the workspace is not written by file tools."""
+        """What in the workspace file tools must not write."""
         root = await self.root_of(where)
         if where.workspace_id is None:
             return Guard(root.path)
@@ -80,8 +80,8 @@ class Workspaces:
         return Guard(root.path, await blocking(lambda: config_of(workspace, self.roots)))
 
     async def origin_of(self, where: ChatPlace) -> str | None:
-        """The directory that the files of a workspace have in common with its worktrees; None: the chat works
-        in a directory of its own."""
+        """The directory that the files of a workspace share with its worktrees; None: the chat works in its
+        own directory."""
         if where.workspace_id is None:
             return None
         workspace = await self._workspace(where.workspace_id, where.owner_id)

@@ -1,6 +1,6 @@
-"""What people wrote down for agents: the server's AGENTS.md, then AGENTS.md (else CLAUDE.md) of the workspace
-and of every folder down to where the work is. Read by descriptor, bounded. As a
-model is shown them: `prompt/workspace.py`."""
+"""People's instructions for agents: the server's AGENTS.md, then AGENTS.md (else CLAUDE.md) of the workspace
+and of every folder down to where the work is. Read by descriptor, bounded. How a model is shown them:
+`prompt/workspace.py`."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ LIMIT_BYTES = 64 * 1024
 
 
 class Instructions(Record, frozen=True, kw_only=True):
-    """`source` is the path as people know it: in the workspace, or of the server's configuration."""
+    """`source` is the path as people know it: in the workspace, or in the server's configuration."""
 
     source: str
     text: str
@@ -24,7 +24,7 @@ class Instructions(Record, frozen=True, kw_only=True):
 
 
 def read_instructions(config: Path | None, root: Root | None, work: Parts = ()) -> tuple[Instructions, ...]:
-    """From the most general to the most particular; what is not there, or cannot be read, is left out."""
+    """From the most general to the most specific; missing or unreadable ones are left out."""
     found: list[Instructions] = []
     if config is not None and (own := _read_config(config / NAMES[0])) is not None:
         found.append(own)
@@ -64,6 +64,6 @@ def _read_folder(tree: Tree, folder: Parts) -> Instructions | None:
 def _made(source: str, data: bytes) -> Instructions | None:
     if b"\0" in data:
         return None
-    # Cut within a character, the rest of it is no text.
+    # If a character was cut, the rest of it is not text.
     text = data[:LIMIT_BYTES].decode("utf-8-sig", "ignore").strip()
     return Instructions(source=source, text=text, truncated=len(data) > LIMIT_BYTES) if text else None

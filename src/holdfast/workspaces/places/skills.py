@@ -86,8 +86,8 @@ def _of_user(own: Iterable[Path]) -> Iterator[Skill]:
 
 
 def parse_head(text: str) -> dict[str, str]:
-    """`key: text` between two lines of dashes. Text may be quoted, or go on in indented lines (`>` and `|`
-    too); anything else is not understood and left out."""
+    """`key: text` between two lines of dashes. Text may be quoted, or continue in indented lines (`>` and `|`
+    too); anything else is ignored."""
     fields: dict[str, str] = {}
     key = ""
     for line in split_head(text)[0].split("\n"):

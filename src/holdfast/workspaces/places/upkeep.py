@@ -1,5 +1,5 @@
-"""What nobody needs any more: worktrees an hour after their chat is gone, or that a crash left before anybody
-knew of them; directories of chats that are gone, for scratch and for commands."""
+"""Removes what nobody needs any more: worktrees an hour after their chat was deleted, or that a crash left
+before they were recorded; scratch and command directories of deleted chats."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ LEFT_OVER_SECONDS = 3600.0
 
 
 async def remove_orphans(store: Store, worktrees: Worktrees, after_micros: int = ORPHAN_MICROS) -> int:
-    """How many were removed. Killed in between, the next one does the rest."""
+    """Returns how many were removed. If killed in between, the next one does the rest."""
     gone = await store.write(orphans(after_micros))
     for workspace in gone:
         await worktrees.remove(workspace)
@@ -52,7 +52,7 @@ async def remove_code_indexes(store: Store, roots: Roots) -> int:
 
 
 async def remove_commands(store: Store, processes: Processes) -> int:
-    """Homes and outputs of commands; what still runs of them is ended."""
+    """Homes and outputs of commands; what is still running of them is ended."""
     gone = 0
     for chat_id in sorted(await processes.stored_chats()):
         if await store.view(chat_id) is None:
@@ -64,7 +64,7 @@ async def remove_commands(store: Store, processes: Processes) -> int:
 async def remove_left_over(
     store: Store, worktrees: Worktrees, roots: Roots, now: datetime, after_seconds: float = LEFT_OVER_SECONDS
 ) -> int:
-    """Checkouts that no workspace stands for: the server died before it could write down what it made."""
+    """Checkouts without a workspace: the server died before it could record what it made."""
     base = roots.data / "worktrees"
     gone = 0
     for name in await blocking(lambda: _names(base)):

@@ -1,5 +1,5 @@
-"""Files of a workspace by a part of their path, for who types one. Nearest first: the beginning of a name,
-then a part of it, then a part of the path; short ones before long ones."""
+"""Files of a workspace by a part of their path, for somebody who is typing one. Best match first: the
+beginning of a name, then a part of it, then a part of the path; short ones before long ones."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from holdfast.workspaces.files.file_root import Root
 from holdfast.workspaces.search.search_process import SearchRequest
 from holdfast.workspaces.search.searches import search
 
-# So many files are looked at; a larger tree is searched as far as that.
+# The most files that are looked at; of a larger tree the rest is not searched.
 LOOKED_AT = 20_000
 
 

@@ -1,6 +1,6 @@
 """What .gitignore leaves out, for searches: the rules of one file, and those of all directories on the way.
-The rule that comes last wins, the file nearest to what is judged before those above it; what is in an ignored
-directory cannot be brought back, because nobody looks into it."""
+The last matching rule wins, and the nearest file comes before those above it; what is in an ignored directory
+cannot be brought back, because nobody looks into it."""
 
 from typing import NamedTuple
 
@@ -23,14 +23,14 @@ class IgnoreRules:
     def __init__(self, text: str) -> None:
         self._names: dict[str, list[_Rule]] = {}
         self._endings: dict[str, list[_Rule]] = {}
-        # The last one first; with whether it is for a path or only for a name.
+        # The last one first; with whether it applies to a path or only to a name.
         self._matched: list[tuple[_Rule, Matches, bool]] = []
         for order, line in enumerate(text.split("\n")[:_MAX_RULES]):
             self._add(order, line)
         self._matched.reverse()
 
     def judge(self, path: str, name: str, *, directory: bool) -> bool | None:
-        """Whether it is ignored; None: no rule says anything. `path` is relative to where the file is."""
+        """Whether it is ignored; None: no rule applies. `path` is relative to where the file is."""
         best: _Rule | None = None
         for rule in (*self._names.get(name, ()), *self._endings.get(name[name.rfind(".") :], ())):
             if (directory or not rule.directories_only) and (best is None or rule.order > best.order):
@@ -67,13 +67,13 @@ class IgnoreRules:
             expression = translate(pattern.removeprefix("/"), braces=False)
             self._matched.append((rule, matcher(expression), whole))
         except BadExpression:
-            pass  # git takes no notice of it either
+            pass  # git ignores it as well
 
 
 class Ignoring(NamedTuple):
-    """The rules that hold in one directory: its own, then those above."""
+    """The rules that apply in one directory: its own, then those above."""
 
-    # With the length of the path of the directory it is of, and its slash.
+    # With the length of the path of its directory, including the slash.
     levels: tuple[tuple[int, IgnoreRules], ...] = ()
 
     def below(self, directory: str, text: str | None) -> "Ignoring":
@@ -91,6 +91,6 @@ class Ignoring(NamedTuple):
 
 
 def _without_blanks(line: str) -> str:
-    """Blanks at the end do not count unless they are escaped."""
+    """Trailing blanks do not count unless they are escaped."""
     kept = line.rstrip(" ")
     return f"{kept} " if kept.endswith("\\") and kept != line else kept

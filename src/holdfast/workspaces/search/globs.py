@@ -1,5 +1,5 @@
-"""Patterns for paths (`src/**/*.{ts,tsx}`) as regular expressions of RE2, which end in linear time whatever a
-model or a file asks for. A pattern without a slash is for names at any depth, as ripgrep and git have it."""
+"""Patterns for paths (`src/**/*.{ts,tsx}`) as RE2 regular expressions, which end in linear time whatever a
+model or a file asks for. A pattern without a slash matches names at any depth, as in ripgrep and git."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from holdfast.core.errors import InvalidInput
 from holdfast.workspaces.search.re2_engine import BadExpression, Expression
 
 PATTERN_CHARACTERS = 2000
-# Whether a path, relative to where the search begins, is meant.
+# Whether a path, relative to where the search starts, matches.
 Matches = Callable[[str], bool]
 
 
@@ -29,7 +29,7 @@ def compile_glob(pattern: str) -> Matches:
 
 
 def matcher(expression: str) -> Matches:
-    """Of a whole path; BadExpression if it makes no sense."""
+    """For a whole path; BadExpression if it makes no sense."""
     find = Expression(f"(?s)^(?:{expression})$").find
     return lambda path: find(path.encode("utf-8", "replace")) is not None
 
@@ -69,7 +69,7 @@ def translate(pattern: str, *, braces: bool) -> str:
 
 
 def _stars(pattern: str, at: int, stars: int) -> tuple[str, int]:
-    """Two stars are any directories only where they stand for a whole part of the path."""
+    """Two stars mean any directories only where they are a whole part of the path."""
     end = at + stars
     alone = stars == 2 and (at == 0 or pattern[at - 1] == "/")
     if alone and pattern[end : end + 1] == "/":
@@ -80,7 +80,7 @@ def _stars(pattern: str, at: int, stars: int) -> tuple[str, int]:
 
 
 def _set_end(pattern: str, at: int) -> int:
-    """Where `[...]` ends; 0: it does not, and is taken as it stands."""
+    """Where `[...]` ends; 0: it does not, and is taken literally."""
     first = at + 1 + (pattern[at + 1 : at + 2] in ("!", "^"))
     return max(pattern.find("]", first + 1), 0)
 

@@ -1,4 +1,4 @@
-"""Lines of files that a pattern matches. Files are read in blocks, so that memory does not depend on their
+"""Lines of files that match a pattern. Files are read in blocks, so that memory does not depend on their
 size, and a block without a match costs one call of the engine."""
 
 import os
@@ -12,7 +12,7 @@ from holdfast.workspaces.files.paths import shown
 from holdfast.workspaces.search.re2_engine import Expression
 
 _BLOCK = 1024 * 1024
-# UTF-16 is turned into UTF-8 as a whole.
+# UTF-16 is converted to UTF-8 as a whole.
 _WIDE_BYTES = 16 * 1024 * 1024
 _LINE_BEFORE = 100
 _LINE_CHARACTERS = 400
@@ -21,7 +21,7 @@ _LINE_CHARACTERS = 400
 class MatchedLine(NamedTuple):
     number: int
     text: str
-    # Or it stands beside one that matches.
+    # False: it is context of one that matches.
     matches: bool
 
 
@@ -31,18 +31,18 @@ def scan(descriptor: int, pattern: Expression, context: int) -> Iterator[Matched
     if not stat.S_ISREG(info.st_mode):
         return
     number = 1
-    # One byte more than a small file has: one read then tells that it is all.
+    # One byte more than a small file has: one read then tells that it is complete.
     for block in _blocks(descriptor, min(info.st_size + 1, _BLOCK)):
         if b"\0" in block:
             return
-        # `$` is to match before CRLF too.
+        # `$` must match before CRLF too.
         block = block.replace(b"\r\n", b"\n")
         yield from _scan_block(block, pattern, context, number)
         number += block.count(b"\n")
 
 
 def _blocks(descriptor: int, size: int) -> Iterator[bytes]:
-    """Whole lines, but of a line longer than a block its pieces."""
+    """Whole lines, but pieces of a line that is longer than a block."""
     block = os.read(descriptor, size)
     match encoding_of(block):
         case None:
@@ -103,7 +103,7 @@ def _line(block: bytes, starts: list[int], index: int, first: int, match: int | 
     begin = starts[index]
     cut_before = max(0, (match or 0) - _LINE_BEFORE) if end - begin > _LINE_CHARACTERS else 0
     raw = block[begin + cut_before : min(end, begin + cut_before + 4 * _LINE_CHARACTERS)]
-    # Cut within a character, the rest of it is no text.
+    # If a character was cut, the rest of it is not text.
     text = raw.decode("utf-8", "ignore" if cut_before else "replace")
     shortened = text[:_LINE_CHARACTERS]
     if len(shortened) < len(text) or begin + cut_before + len(raw) < end:

@@ -1,5 +1,5 @@
-"""Regular expressions of models and people, by RE2: linear time, no surprises. What RE2 does not have is
-refused by name, with what to write instead."""
+"""Regular expressions of models and people, by RE2: linear time, no surprises. Features that RE2 does not
+have are refused by name, with what to write instead."""
 
 import re
 
@@ -8,7 +8,7 @@ from holdfast.workspaces.search.re2_engine import BadExpression, Expression
 
 PATTERN_CHARACTERS = 10_000
 
-# What other engines have: how it looks, what it is called, what to do without it.
+# Features of other engines: how they look, what they are called, what to do without them.
 _MISSING = (
     (r"\(\?=", "lookahead (?=…)", "Match more than you need, or search twice."),
     (r"\(\?!", "negative lookahead (?!…)", "Search for what is wanted and leave out the rest yourself."),
@@ -24,11 +24,11 @@ _MISSING = (
     (r"\\u", "\\u escapes", "Write \\x{1F600} or the character itself."),
     (r"\\[hHRXKGN]", "this escape", "Write out the characters, for example [ \\t]."),
 )
-# A repetition of more than this is refused by RE2 itself.
+# RE2 itself refuses larger repetitions.
 _REPETITION = "Repetitions go up to 1000."
 
-# What ripgrep's engine reads as RE2 does, or as more. What it reads otherwise (its \W is of all scripts, its
-# [a&&b] a set) it need not see.
+# What ripgrep's engine reads like RE2, or more broadly. What it reads differently (its \W covers all scripts,
+# its [a&&b] is a set) must not be passed to it.
 _SHARED_ESCAPE = re.compile(r"\\(?:[wdstrnf.\\/|(){}\[\]^$*+?\"'#!%,:;=@_`~-]|x[0-9A-Fa-f]{2})")
 _UNSHARED = re.compile(r"\\|&&|--|~~|\[\^?\]?[^\]]*\[|\{,|\(\?[^:iP]")
 _NEGATED_CLASS = re.compile(r"\[\^[^\]]*\\[wds]")
@@ -51,7 +51,7 @@ def compile_pattern(pattern: str) -> Expression:
 
 
 def for_ripgrep(pattern: str) -> str | None:
-    """A pattern that finds, with ripgrep's engine, every line that this one finds, and perhaps more."""
+    """A pattern with which ripgrep's engine finds every line that this one finds, and perhaps more."""
     pattern = _BOUNDARY.sub(lambda found: found.group(1) or r"(?-u:\b)", pattern)
     plain = _SHARED_ESCAPE.sub("", pattern.replace(r"(?-u:\b)", ""))
     return None if _UNSHARED.search(plain) or _NEGATED_CLASS.search(pattern) else pattern

@@ -1,4 +1,5 @@
-"""How much of an answer fits into a prompt, so that it is not cut again where nobody says how to go on."""
+"""How much of an answer fits into a prompt, so that it is not cut again later, where nobody can say how to
+continue."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -8,5 +9,5 @@ SHOWN_CHARACTERS = 24_000
 
 
 def fitting(lines: Sequence[str]) -> int:
-    """How many of the lines."""
+    """How many of the lines fit."""
     return bisect_right(list(accumulate(len(line) + 1 for line in lines)), SHOWN_CHARACTERS)

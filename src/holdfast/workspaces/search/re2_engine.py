@@ -1,4 +1,4 @@
-"""Regular expressions that end in linear time, whatever pattern and text are: the border to RE2."""
+"""Regular expressions that end in linear time, whatever the pattern and text: the border to RE2."""
 
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ _MEMORY = 8 * 1024 * 1024
 
 
 class BadExpression(Exception):
-    """RE2 does not take it; the text is RE2's own."""
+    """RE2 refuses it; the text is RE2's own."""
 
 
 class Expression:
@@ -24,7 +24,7 @@ class Expression:
         try:
             compiled = _re2.compile(pattern, options)
             if not across_lines:
-                # Only now: what is put in front must not mend what is wrong.
+                # Only now: the prefix must not make an invalid pattern valid.
                 compiled = _re2.compile(f"(?m){pattern}", options)
         except _re2.error as error:
             told: object = error.args[0] if error.args else ""
@@ -34,6 +34,6 @@ class Expression:
         self._search = compiled.search
 
     def find(self, text: bytes, at: int = 0) -> int | None:
-        """Where the first match from there on begins."""
+        """Where the first match from there on starts."""
         found = self._search(text, at)
         return None if found is None else found.start()

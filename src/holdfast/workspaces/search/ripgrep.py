@@ -1,6 +1,6 @@
-"""ripgrep as the quick pair of eyes: it says which files to look at, and nothing it says is shown. Names are
-opened below the root, and lines matched, by us, so that answers are the same without it and no race leads it
-out."""
+"""ripgrep as an accelerator: it says which files to look at, and nothing else of its output is used. We open
+the names below the root and match the lines ourselves, so that answers are the same without it and no race
+leads it out."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from holdfast.workspaces.search.globs import Matches
 from holdfast.workspaces.search.patterns import for_ripgrep
 from holdfast.workspaces.search.walk import WalkedFile, rules_of
 
-# Only the rules we follow too: those of .gitignore below where the search begins.
+# Only the rules that we follow too: those of .gitignore below where the search starts.
 _OPTIONS = (
     "--no-config",
     "--null",
@@ -34,14 +34,14 @@ _OPTIONS = (
 )
 
 
-# Older ones follow .rgignore whatever they are told, and so miss files.
+# Older ones always follow .rgignore, and so miss files.
 _OLDEST = 14
 _VERSION_SECONDS = 5.0
 _PLAIN = re.compile(r"[\w.*?-]+")
 
 
 def find_ripgrep() -> str | None:
-    """The ripgrep of this machine, if it is one that can be relied on. Blocks for some milliseconds."""
+    """The ripgrep of this machine, if it is reliable. Blocks for some milliseconds."""
     if (program := shutil.which("rg")) is None:
         return None
     try:
@@ -55,9 +55,10 @@ def find_ripgrep() -> str | None:
 
 
 def arguments(program: str, pattern: str | None, glob: str | None) -> list[str] | None:
-    """What to run in the directory; None: this is not for ripgrep. Without a pattern all files are named."""
+    """The command to run in the directory; None: this is not for ripgrep. Without a pattern all files are
+    listed."""
     command = [program, *_OPTIONS]
-    # Its own --glob would bring back what is ignored. A type does not, and the last part of a path will do.
+    # Its own --glob would bring back ignored files. A type does not, and the last part of a path is enough.
     name = glob.rsplit("/", 1)[-1] if glob else ""
     if _PLAIN.fullmatch(name) and name.strip("*") and "{" not in (glob or ""):
         command += [f"--type-add=wanted:{name}", "--type=wanted"]
@@ -69,7 +70,7 @@ def arguments(program: str, pattern: str | None, glob: str | None) -> list[str] 
 
 
 def names(code: int, output: bytes) -> list[str] | None:
-    """None: it did not understand what was asked. A file that it could not read is an error to it, too."""
+    """None: it did not understand the request. A file that it could not read also counts as an error."""
     if code not in (0, 1) and not output:
         return None
     return [os.fsdecode(name).removeprefix("./") for name in output.split(b"\0") if name]
@@ -78,12 +79,13 @@ def names(code: int, output: bytes) -> list[str] | None:
 def present(
     tree: Tree, parts: Parts, paths: list[str], wanted: Matches | None = None
 ) -> Iterator[WalkedFile]:
-    """Those that are wanted and there, in the order of a walk, without what rules from above ignore. Whoever
-    takes only the first has not looked at all."""
+    """Those that are wanted and exist, in the order of a walk, without those ignored by rules from above. A
+    caller that takes only the first few saves looking at the rest."""
     rules = _Below(tree, parts)
     directory, opened = "", tree.open_directory(parts)
     try:
-        # As if the names of a path were compared one by one: no name has a character below the slash's place.
+        # As if the names of a path were compared one by one: no name has a character that sorts before the
+        # slash's replacement.
         for path in sorted(paths, key=lambda path: path.replace("/", "\0")):
             if wanted is not None and not wanted(path):
                 continue
@@ -105,8 +107,8 @@ def present(
 
 
 class _Below:
-    """The rules for what ripgrep named. It was not told those from above the start, and in a repository in
-    another one it forgets the outer rules."""
+    """The rules for what ripgrep listed. It does not know those from above the start, and in a nested
+    repository it forgets the outer rules."""
 
     def __init__(self, tree: Tree, parts: Parts) -> None:
         self._tree = tree

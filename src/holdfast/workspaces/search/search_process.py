@@ -1,6 +1,6 @@
-"""The process that searches: it is given a directory and a request, and says what it finds line by line. A
-process of its own, so that the server's loop never waits for it and cancelling is a kill. It ends when
-whoever started it is gone."""
+"""The process that searches: it is given a directory and a request, and prints what it finds line by line. A
+separate process, so that the server's loop never waits for it and cancelling is a kill. It ends when its
+parent is gone."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ FILE_SECONDS = 4.0
 
 
 class SearchRequest(Record, frozen=True, kw_only=True):
-    """`pattern` None: the names of files, else lines in them."""
+    """`pattern` None: search names of files, else lines in them."""
 
     parts: Parts
     glob: str | None
@@ -39,13 +39,13 @@ class SearchRequest(Record, frozen=True, kw_only=True):
     context: int = 0
     limit: int
     ripgrep: str | None = None
-    # What is put before the paths that are shown.
+    # A prefix for the paths that are shown.
     above: str = ""
     # Whether a file is found through a link.
     links: bool = True
-    # What is not to be found, by device and inode.
+    # What must not be found, by device and inode.
     hidden: tuple[tuple[int, int], ...] = ()
-    # The same by path below the root: behind the wall something else lies there.
+    # The same by path below the root: behind the wall something else is there.
     covered: tuple[str, ...] = ()
 
     def shown(self, path: str = "") -> str:
@@ -57,7 +57,7 @@ class SearchFound(Record, frozen=True, kw_only=True, tag_field="type", tag="foun
 
 
 class SearchEnded(Record, frozen=True, kw_only=True, tag_field="type", tag="ended"):
-    """`more`: there would have been more to find."""
+    """`more`: there was more to find."""
 
     more: bool
 
@@ -90,7 +90,7 @@ def answer(tree: Tree, request: SearchRequest, alarm: Callable[[float], object])
 def _lines(
     tree: Tree, request: SearchRequest, alarm: Callable[[float], object]
 ) -> Iterator[tuple[str, bool]]:
-    """Lines to show, and whether each is one of those that are counted."""
+    """Lines to show, and whether each is a match that counts."""
     wanted = compile_glob(request.glob) if request.glob else None
     if request.pattern is None:
         for file in _files(tree, request, wanted):
@@ -117,7 +117,7 @@ def _lines(
 
 
 def _opened(tree: Tree, request: SearchRequest, wanted: Matches | None) -> Iterator[tuple[str, int]]:
-    """The files to look into, opened, with their paths as they are shown."""
+    """The files to look into, opened, with the paths that are shown."""
     if request.parts and _is_file(tree, request.parts):
         with tree.place(request.parts) as place, open_file(place, request.parts) as descriptor:
             yield request.shown(), os.dup(descriptor)
@@ -139,7 +139,7 @@ def _is_file(tree: Tree, parts: Parts) -> bool:
     except NotADirectoryError:
         return True
     except OSError:
-        pass  # looking into it will tell why
+        pass  # opening it will tell why
     return False
 
 
@@ -155,7 +155,7 @@ def _files(tree: Tree, request: SearchRequest, wanted: Matches | None) -> Iterat
 
 
 def _candidates(start: int, request: SearchRequest) -> list[str] | None:
-    """Where ripgrep finds the pattern; None: everything has to be looked at."""
+    """Where ripgrep finds the pattern; None: everything has to be examined."""
     if request.ripgrep is None or request.pattern is None:
         return None
     if (command := arguments(request.ripgrep, request.pattern, request.glob)) is None:
@@ -176,7 +176,7 @@ def _candidates(start: int, request: SearchRequest) -> list[str] | None:
 
 
 def _watch() -> None:
-    """Whoever started this is gone when the pipe ends; then everything here ends, ripgrep too."""
+    """The parent is gone when the pipe ends; then everything here ends, including ripgrep."""
     sys.stdin.buffer.read()
     os.killpg(0, signal.SIGKILL)
 
@@ -190,8 +190,8 @@ def covers(root: int, paths: tuple[str, ...]) -> Iterator[Identity]:
 
 
 def main() -> None:
-    """`directory PATH FILE`: behind the wall, which falls with whoever started this; the request is in the
-    file. `descriptor NUMBER`: the request comes on standard input."""
+    """`directory PATH FILE`: behind the wall, which ends with the parent; the request is in the file.
+    `descriptor NUMBER`: the request comes on standard input."""
     if sys.argv[1] == "directory":
         asked = Path(sys.argv[3]).read_bytes()
         root = os.open(sys.argv[2], DIRECTORY | os.O_NOFOLLOW)

@@ -1,6 +1,6 @@
-"""Searching a workspace without holding up the loop: each search is a process (`search_process`) behind the
-wall, bounded in time and in what it may say, and killed when the call is cancelled. Without a wall it is the
-same process with nothing but the directory, and no other program."""
+"""Searching a workspace without blocking the loop: each search is a process (`search_process`) behind the
+wall, bounded in time and output, and killed when the call is cancelled. Without a wall it is the same process
+with nothing but the directory, and no other program."""
 
 import asyncio
 import os
@@ -38,14 +38,14 @@ _STOP_SECONDS = 5.0
 _NAMES_BYTES = 6 * 1024 * 1024
 MORE = "there is more; narrow the path, the glob or the pattern to see it"
 
-# Isolated: nothing that lies in the workspace or is set for the server is imported or passed on.
+# Isolated: nothing in the workspace or in the server's environment is imported or passed on.
 _SCAN = (sys.executable, "-I", "-m", "holdfast.workspaces.search.search_process")
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 class Results(Record, frozen=True, kw_only=True):
-    """Lines as they are shown, and what is to be said about them when they are not all."""
+    """The lines to show, and a note if they are not all."""
 
     lines: tuple[str, ...]
     note: str | None = None
@@ -69,8 +69,8 @@ async def search(
 
 
 async def _names(walled: Walled, root: Root, request: SearchRequest) -> Results | None:
-    """Names of files by ripgrep itself, which is done before another process has begun; None: not this
-    way."""
+    """Names of files by ripgrep directly, which is done before another process has started; None: not
+    possible this way."""
     if request.pattern is not None or request.ripgrep is None or root.only is not None:
         return None
     command = arguments(request.ripgrep, None, request.glob)
@@ -81,7 +81,7 @@ async def _names(walled: Walled, root: Root, request: SearchRequest) -> Results 
         program = Program(argv=tuple(command), cwd=where, readable=(root,), system=(Path(request.ripgrep),))
         ran = await walled.run(program, limit=_NAMES_BYTES, seconds=SEARCH_SECONDS)
         if ran.cut:
-            return None  # so many are the searching process's to hold
+            return None  # this many are left to the search process
         found = names(ran.code, ran.output)
         return None if found is None else await blocking(lambda: _named(tree, request, found))
 
@@ -92,7 +92,7 @@ def _program(ripgrep: str | None) -> str | None:
 
 
 def _directory(tree: Tree, root: Root, parts: Parts) -> Path:
-    """Where a search begins, if that can be opened. Behind the wall its name leads nowhere else."""
+    """Where a search starts, if that can be opened. Behind the wall its name leads nowhere else."""
     with tree.directory(parts):
         return root.path.joinpath(*parts)
 
@@ -150,8 +150,7 @@ async def _start(command: list[str], descriptor: int) -> asyncio.subprocess.Proc
 
 
 async def _collect(process: asyncio.subprocess.Process, lines: list[str]) -> str | None:
-    """Takes lines until the search has ended or there are enough; what is to be said about what is
-    missing."""
+    """Reads lines until the search has ended or there are enough; returns a note about what is missing."""
     assert process.stdout is not None
     room = SHOWN_CHARACTERS
     while line := await process.stdout.readline():
@@ -175,7 +174,7 @@ def _refusal(code: str, text: str) -> HoldfastError:
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
-    """The whole group, ripgrep with it; whatever happens, no process is left."""
+    """The whole group, including ripgrep; whatever happens, no process is left."""
     kill_group(process)
     waiting = asyncio.ensure_future(drained(process))
     with suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""Going through the files of a workspace, by descriptor and in the order of their paths, leaving out what
+"""Walks the files of a workspace, by descriptor and in the order of their paths, without those that
 .gitignore leaves out. Links are not followed."""
 
 import os
@@ -15,8 +15,8 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class WalkedFile(NamedTuple):
-    """`path` is relative to where the walk began; `directory` is held only until the next one is asked
-    for."""
+    """`path` is relative to where the walk started; `directory` is held only until the next one is
+    requested."""
 
     path: str
     name: str
@@ -27,7 +27,7 @@ class WalkedFile(NamedTuple):
 
 
 def walk(start: int, ignoring: Ignoring, above: str, hidden: Identities = NOTHING) -> Iterator[WalkedFile]:
-    """`above` is the path of the start from the workspace's root: rules are written from there."""
+    """`above` is the path of the start from the workspace's root: rules are relative to that."""
     yield from _walk(start, "", f"{above}/" if above else "", ignoring, 0, hidden)
 
 

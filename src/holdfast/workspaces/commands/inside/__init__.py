@@ -1,3 +1,3 @@
-"""What runs behind the wall before the command does: it builds the root directory that the command sees,
-gives up every right and starts it. It starts before every command, so it imports as little as it can, and
+"""What runs behind the wall before the command: it builds the root directory that the command sees, drops all
+privileges and starts the command. It runs before every command, so it imports as little as possible, and
 nothing of the server."""

@@ -1,5 +1,5 @@
 """The parts of a repository that name programs: hooks, settings, attributes. A person's own git runs them
-without any wall, so commands can read them and not change them; commits go on working."""
+without any wall, so commands can read but not change them; commits still work."""
 
 import os
 import stat
@@ -7,29 +7,29 @@ import stat
 from holdfast.workspaces.commands.inside import kernel
 from holdfast.workspaces.commands.inside.root import PATH, BuildRefused, NewRoot
 
-# Made when they are missing: an empty one changes nothing, and nobody else can make one with something in it.
+# Created if missing: an empty one changes nothing, and nobody else can create one with content.
 DIRECTORIES = ("hooks", "info")
 CONFIG = "config"
 FILES = (CONFIG, "config.worktree", "commondir", "gitdir")
-# One of them is enough for a directory of a submodule: the others may have been moved away for a while.
+# One of them is enough for the directory of a submodule: the others may have been moved away for a while.
 _SIGNS = ("HEAD", "commondir", "objects", *DIRECTORIES, *FILES)
 _CONFIG_BYTES = 1024 * 1024
 _MODULE_DEPTH = 6
-# More than anybody has of submodules and worktrees.
+# More submodules and worktrees than anybody has.
 MOST = 256
 
 
 class TooMany(Exception):
-    """There are more git directories inside of one than can be protected."""
+    """There are more git directories inside one than can be protected."""
 
 
 class GitDirectory:
-    """Held open. `path` is relative to the outermost one, which has none."""
+    """Held open. `path` is relative to the outermost one, whose own is empty."""
 
     def __init__(self, descriptor: int, path: str, *, is_worktree: bool) -> None:
         self.descriptor = descriptor
         self.path = path
-        # It has no hooks and settings of its own, it names those of another one.
+        # It has no hooks and settings of its own, but refers to those of another one.
         self.is_worktree = is_worktree
         self.identity = identity(descriptor)
 
@@ -66,14 +66,14 @@ def close_all(found: list[GitDirectory]) -> None:
 
 
 def make_missing(root: int, inside: str, kind: str) -> None:
-    """Before the workspace is mounted, where its files are still seen with their owners. `inside`: the path
-    of a nested one from the root."""
+    """Before the workspace is mounted, while its files still show their owners. `inside`: the path of a
+    nested one from the root."""
     git = os.dup(root)
     for name in (*inside.split("/"), ".git") if kind != "repository" else ():
         inner = _open(git, name) if name else os.dup(git)
         os.close(git)
         if inner is None:
-            return  # it is not there, or not any more
+            return  # it does not exist, or not any more
         git = inner
     if stat.S_ISDIR(os.fstat(git).st_mode):
         found = _all_inside(git)
@@ -85,8 +85,8 @@ def make_missing(root: int, inside: str, kind: str) -> None:
 
 def protect(new: NewRoot, root: str, kind: str, expected: str, below: str) -> None:
     """`root` is a workspace, a directory in one that is known to have a repository (`nested`), or a
-    repository that a workspace is a worktree of. `expected` names what git directories there must be, empty
-    if that does not matter. `below`: the workspace, in which hooks may be taken from."""
+    repository that a workspace is a worktree of. `expected` names the git directories that must be there,
+    empty if that does not matter. `below`: the workspace, from which hooks may be taken."""
     place = new.find(root)
     if place is None:
         _must_be(expected, [], root)
@@ -120,7 +120,7 @@ def _all_inside(git: int) -> list[GitDirectory]:
 
 
 def _must_be(expected: str, found: list[GitDirectory], root: str) -> None:
-    """Whoever started this knows of these: what is not among them is looked at when the command ends."""
+    """Whoever started this knows of these: any other is examined when the command ends."""
     if expected and ",".join(one.identity for one in found) != expected:
         raise BuildRefused(f"the repository in {root} was changed just now. Try again")
 
@@ -138,7 +138,7 @@ def _make_parts(one: GitDirectory) -> None:
                 os.mkdir(name, 0o755, dir_fd=one.descriptor)
             os.chown(name, owner.st_uid, owner.st_gid, dir_fd=one.descriptor, follow_symlinks=False)
         except OSError:
-            continue  # it is there, or nobody here may make it
+            continue  # it exists, or nobody here may create it
 
 
 def _protect_hooks_path(new: NewRoot, git: int, root: str, below: str) -> None:
@@ -211,7 +211,7 @@ def _names(directory: int) -> list[str]:
     try:
         readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
     except OSError:
-        return []  # it is not for us to read, nor for git
+        return []  # neither we nor git may read it
     try:
         found: list[str] = []
         with os.scandir(readable) as entries:

@@ -1,5 +1,5 @@
-"""Calls of the Linux kernel that Python does not have: mounts by descriptor, namespaces, rights. Mounts never
-go by a name that somebody could exchange: what is mounted and where are both opened before."""
+"""Linux system calls that Python does not have: mounts by descriptor, namespaces, capabilities. Mounts never
+use a name that somebody could exchange: source and target are both opened before."""
 
 import ctypes
 import os
@@ -59,13 +59,13 @@ def _call(number: int, what: str, *arguments: object) -> int:
 
 
 def clone_tree(descriptor: int) -> int:
-    """A copy of what is mounted there, with all below; it is nowhere yet."""
+    """A copy of what is mounted there, with everything below; not mounted anywhere yet."""
     flags = OPEN_TREE_CLONE | os.O_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE
     return _call(_OPEN_TREE, "copying a mount", descriptor, b"", flags)
 
 
 def set_attributes(tree: int, attributes: int, users: int | None = None, *, below: bool = True) -> None:
-    """`users`: a user namespace, as which the owners of files are seen."""
+    """`users`: a user namespace through which the owners of files are seen."""
     if users is not None:
         attributes |= MAPPED_USERS
     given = _Attributes(set=attributes, clear=0, propagation=PRIVATE, users=users or 0)
@@ -75,7 +75,7 @@ def set_attributes(tree: int, attributes: int, users: int | None = None, *, belo
 
 
 def attach(tree: int, target: int) -> None:
-    """Puts it over what `target` is, and closes it."""
+    """Mounts it over `target`, and closes it."""
     try:
         _call(_MOVE_MOUNT, "mounting", tree, b"", target, b"", FROM_DESCRIPTOR)
     finally:
@@ -83,7 +83,7 @@ def attach(tree: int, target: int) -> None:
 
 
 def new_file_system(kind: str, attributes: int, **options: str) -> int:
-    """Mounted nowhere yet."""
+    """Not mounted anywhere yet."""
     context = _call(_FSOPEN, f"making {kind}", kind.encode(), 1)
     try:
         for name, value in options.items():
@@ -95,7 +95,7 @@ def new_file_system(kind: str, attributes: int, **options: str) -> int:
 
 
 def change_root(root: int) -> None:
-    """What was the root before is gone afterwards."""
+    """The old root is gone afterwards."""
     number = _PIVOT_ROOT.get(os.uname().machine)
     os.fchdir(root)
     if number is None:
@@ -107,7 +107,7 @@ def change_root(root: int) -> None:
 
 
 def heed_signals() -> None:
-    """Python ignores two of them (SIGPIPE, SIGXFSZ), and no command expects that."""
+    """Python ignores two signals (SIGPIPE, SIGXFSZ), and no command expects that."""
     for number in (13, 25):
         _LIBC.signal(ctypes.c_int(number), ctypes.c_void_p(0))
 
@@ -134,7 +134,7 @@ def prctl(option: int, first: int = 0, second: int = 0) -> None:
 
 
 def keep_capabilities(kept: int) -> None:
-    """Permitted, effective and inheritable are these alone."""
+    """Sets permitted, effective and inheritable to exactly these."""
     low, high = kept & 0xFFFFFFFF, kept >> 32
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     data = (ctypes.c_uint32 * 6)(low, low, low, high, high, high)

@@ -1,5 +1,5 @@
-"""The program itself: reads on its command line what to build, builds it, and becomes the command. Whatever
-goes wrong, nothing of the command has run."""
+"""The program itself: reads from its command line what to build, builds it, and becomes the command. If
+anything goes wrong, nothing of the command has run."""
 
 import os
 import sys
@@ -7,9 +7,9 @@ import sys
 from holdfast.workspaces.commands.inside import git_parts, kernel, rights
 from holdfast.workspaces.commands.inside.root import BuildRefused, NewRoot, open_source
 
-# chown, dac_override, fowner, setgid, setuid: of its own files, a command of a root server is used to it.
+# chown, dac_override, fowner, setgid, setuid: commands of a root server expect these for their own files.
 KEPT = (0, 1, 3, 6, 7)
-# And to be root where users cannot be mapped, fsetid.
+# And, where users cannot be mapped and it stays root, fsetid.
 KEPT_AS_ROOT = (0, 1, 3, 4, 6, 7)
 
 
@@ -34,8 +34,7 @@ class _Plan:
 
 
 def _read(words: list[str]) -> tuple[_Plan, list[str]]:
-    """`name value` for what there is once, then `mount what source target how`, `git root what expected`,
-    `--`."""
+    """`name value` for single values, then `mount what source target how`, `git root what expected`, `--`."""
     plan = _Plan()
     place = 0
     while words[place] != "--":
@@ -55,7 +54,7 @@ def _read(words: list[str]) -> tuple[_Plan, list[str]]:
 
 def _build(plan: _Plan) -> None:
     mask = os.umask(0o022)
-    # All sources are held before the first of them is mounted anywhere.
+    # All sources are opened before the first of them is mounted anywhere.
     sources = {
         (source, target): open_source(source) for what, source, target, _ in plan.mounts if what == "bind"
     }
@@ -67,7 +66,7 @@ def _build(plan: _Plan) -> None:
             git_parts.make_missing(source, "", what)
         elif what == "nested":
             git_parts.make_missing(sources[place, place], root.removeprefix(place).strip("/"), what)
-    # Copied before there is a new root: that may lie below one of them, and must not be copied with it.
+    # Copied before there is a new root, which may be below one of them and must not be copied with it.
     trees = {
         (source, target): _copied(sources[source, target], how, who)
         for what, source, target, how in plan.mounts
@@ -122,8 +121,8 @@ def _mount(
 
 
 class _Who:
-    """The user that the command is. `identity`: `mapped` (of a root server), `root` (where that cannot be),
-    `own` (the server's own user, in a namespace where it is nobody else)."""
+    """The user of the command. `identity`: `mapped` (for a root server), `root` (where that is not possible),
+    `own` (the server's own user, in a namespace without any other)."""
 
     def __init__(self, plan: _Plan, sources: dict[tuple[str, str], int], processes: int) -> None:
         self._identity = plan.single["identity"]
@@ -140,7 +139,7 @@ class _Who:
             )
 
     def mapping(self, opened: int) -> int | None:
-        """Through which a mount is seen, so that its owner is the command's user."""
+        """The namespace through which a mount is seen, so that its owner is the command's user."""
         if self._identity != "mapped":
             return None
         found = os.fstat(opened)

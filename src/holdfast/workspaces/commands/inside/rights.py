@@ -1,14 +1,14 @@
-"""Who the command is. Of a root server it is a user that owns nothing of the machine: numbers of users are
-mapped to a range that nobody has, and the workspace's mounts are seen through the same mapping."""
+"""Who the command is. Under a root server it is a user that owns nothing on the machine: user ids are mapped
+to a range that nobody has, and the workspace's mounts are seen through the same mapping."""
 
 import os
 
 from holdfast.workspaces.commands.inside import kernel
 
-# Numbers that no system gives to anybody.
+# Ids that no system gives to anybody.
 RANGE = 0x70000000
 SIZE = 65536
-# Inside nobody is root: what belongs to root outside is this user's.
+# Inside nobody is root: what belongs to root outside belongs to this user.
 INSTEAD_OF_ROOT = 1000
 _LAST = 40
 
@@ -16,7 +16,7 @@ Extents = list[tuple[int, int, int]]
 
 
 def swapped(one: int, other: int) -> Extents:
-    """(number, number of the range, how many): everybody as they are, but these two in each other's place."""
+    """(id, id in the range, how many): everybody unchanged, but these two swapped."""
     pair = {one: other, other: one}
     extents: Extents = []
     start = 0
@@ -32,17 +32,17 @@ def swapped(one: int, other: int) -> Extents:
 
 
 def placed(number: int) -> int:
-    """A number beyond the range gets the place after its end."""
+    """An id beyond the range gets the place after its end."""
     return min(SIZE, number)
 
 
 def seen_as(owner: int) -> int:
-    """The number that a command has inside, which runs for this owner."""
+    """The id that a command running for this owner has inside."""
     return owner or INSTEAD_OF_ROOT
 
 
 def user_namespace(processes: int, users: Extents, groups: Extents) -> int:
-    """A descriptor of a new one. `processes`: a /proc of our own numbers."""
+    """A descriptor of a new one. `processes`: a /proc with our own process ids."""
     from_child, to_parent = os.pipe()
     from_parent, to_child = os.pipe()
     child = os.fork()
@@ -72,7 +72,7 @@ def user_namespace(processes: int, users: Extents, groups: Extents) -> int:
 
 
 def become(users: int, user: int, group: int) -> None:
-    """Into the namespace, as this user of it."""
+    """Enters the namespace, as this user in it."""
     kernel.enter(users)
     os.setgroups([])
     kernel.prctl(kernel.SET_KEEP_CAPABILITIES, 1)
@@ -81,7 +81,7 @@ def become(users: int, user: int, group: int) -> None:
 
 
 def give_up(kept: tuple[int, ...]) -> None:
-    """Every capability but these, for good; no program gives any back."""
+    """Drops every capability but these, for good; no program can get any back."""
     for number in range(_LAST + 1):
         if number not in kept:
             try:

@@ -1,6 +1,6 @@
-"""The root directory that a command sees. Every source was opened without following a link, every target is
-found below the new root without following one: nobody who exchanges directories meanwhile gets anything else
-mounted, or anything mounted elsewhere."""
+"""The root directory that a command sees. Every source was opened without following a link, and every target
+is found below the new root without following one: nobody who exchanges directories meanwhile can get anything
+else mounted, or anything mounted elsewhere."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ import stat
 from holdfast.workspaces.commands.inside import kernel
 
 PATH = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
-# It is there, or cannot be made: looking for it says which.
+# It exists, or cannot be created: looking for it says which.
 _ALREADY = (errno.EEXIST, errno.EROFS, errno.EACCES, errno.EPERM, errno.EINVAL)
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
@@ -19,7 +19,7 @@ class BuildRefused(Exception):
 
 
 def open_source(path: str) -> int:
-    """What is there, not what a link names."""
+    """What is there, not the target of a link."""
     descriptor = os.open("/", PATH | os.O_DIRECTORY)
     for name in path.split("/"):
         if name:
@@ -65,7 +65,7 @@ class NewRoot:
         _close(place)
 
     def cover(self, target: str) -> None:
-        """What is there cannot be seen, and what leads there cannot be moved away with it."""
+        """What is there cannot be seen, and the directories that lead there cannot be moved away with it."""
         place = self.find(target)
         if place is None:
             return
@@ -73,7 +73,7 @@ class NewRoot:
         if stat.S_ISDIR(os.fstat(place).st_mode):
             tree = kernel.new_file_system("tmpfs", attributes, mode="755")
         else:
-            # A device where no devices may be used: nobody can open it, root neither.
+            # A device where no devices may be used: nobody can open it, not even root.
             device = open_source("/dev/null")
             tree = kernel.clone_tree(device)
             kernel.set_attributes(tree, attributes)
@@ -82,7 +82,7 @@ class NewRoot:
         os.close(place)
 
     def text(self, target: str, text: str) -> None:
-        """A file with this in it, over the one that is there."""
+        """A file with this content, over the one that is there."""
         place = self.find(target)
         if place is None:
             if self._is_ours(target):
@@ -93,7 +93,8 @@ class NewRoot:
         os.close(place)
 
     def pin(self, directory: int, *, attributes: int = 0) -> int:
-        """It is a mount of its own: it cannot be renamed or removed. Gives what is mounted there now."""
+        """It becomes a separate mount, so it cannot be renamed or removed. Returns what is mounted there
+        now."""
         tree = kernel.clone_tree(directory)
         kernel.set_attributes(tree, attributes | kernel.NO_SETUID | kernel.NO_DEVICES)
         held = os.dup(tree)
@@ -113,8 +114,8 @@ class NewRoot:
             os.close(place)
 
     def _make(self, target: str, *, is_directory: bool) -> int:
-        """The place to mount something on. In what is mounted already it is made where that comes from:
-        through a mount that maps users, root can make nothing."""
+        """The place to mount something on. Inside an existing mount it is created at that mount's source:
+        through a mount that maps users, root can create nothing."""
         outer = [(of, source) for of, source in self._mounted if target.startswith(f"{of.rstrip('/')}/")]
         top, rest = (outer[-1][1], target.removeprefix(outer[-1][0])) if outer else (self.top, target)
         names = [name for name in rest.split("/") if name]
@@ -130,7 +131,7 @@ class NewRoot:
         return found
 
     def find(self, target: str, *, make: bool = False, make_file: bool = False) -> int | None:
-        """Below the new root; None: there is no such thing."""
+        """Below the new root; None: it does not exist."""
         names = [name for name in target.split("/") if name]
         directory = os.dup(self.top)
         for place, name in enumerate(names):
@@ -210,7 +211,7 @@ class NewRoot:
         return tree
 
     def _is_ours(self, target: str) -> bool:
-        """Whether its directory is of the new root itself, where files can be made."""
+        """Whether its directory belongs to the new root itself, where files can be created."""
         directory = self.find(os.path.dirname(target), make=False)
         if directory is None:
             return True
