@@ -48,7 +48,7 @@ class SpawnAgent(Input, frozen=True, kw_only=True):
     ]
     label: Annotated[
         str | None,
-        Meta(description="A few words to tell it apart.", examples=["A few words to identify it."]),
+        Meta(description="A few words to identify it.", examples=["callers of parse"]),
     ] = None
     model: Annotated[str | None, Meta(description="Another model than yours.")] = None
     agent: Annotated[str | None, Meta(description="The named agent to start it as.")] = None

@@ -13,7 +13,7 @@ _DONE = "done"
 
 
 class Item(Input, frozen=True, kw_only=True):
-    text: Annotated[str, Meta(description="What is to be done.", examples=["What is to be done."])]
+    text: Annotated[str, Meta(description="What is to be done.", examples=["Write the tests"])]
     status: Annotated[Status | Literal["done"], Meta(description="Its status.")] = "pending"
 
 
