@@ -68,7 +68,7 @@ class Services:
     agent_trust: AgentTrust
     # Where skills are that belong to no workspace.
     skills: tuple[Path, ...]
-    # Runs programs on what is in workspaces.
+    # Runs programs on the contents of workspaces.
     walled: Walled
     files: StoredFiles
     # Maps source code.

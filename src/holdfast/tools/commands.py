@@ -48,7 +48,7 @@ class Execute(Input, frozen=True, kw_only=True):
     command: Annotated[
         Annotated[str, Meta(min_length=1, max_length=COMMAND)] | None,
         Meta(
-            description="What to run, as one would type it into bash. Standard input is empty.",
+            description="The command, as one would type it into bash. Standard input is empty.",
             examples=["python -m pytest -q tests/test_parser.py"],
         ),
     ] = None

@@ -62,7 +62,7 @@ class Grep(Input, frozen=True, kw_only=True):
 
 
 class ReadSkill(Input, frozen=True, kw_only=True):
-    name: Annotated[str, Meta(description="As the list of skills has it.", examples=["release-notes"])]
+    name: Annotated[str, Meta(description="The name in the list of skills.", examples=["release-notes"])]
     file: Annotated[
         str | None, Meta(description="Another file of the skill, by its path in the skill's folder.")
     ] = None

@@ -122,7 +122,7 @@ async def _scan_walled(walled: Walled, root: Root, request: SearchRequest, lines
 
 
 def hidden_below(root: Root) -> tuple[tuple[Identity, ...], tuple[str, ...]]:
-    """What no search finds, by device and inode, and by path below the root."""
+    """What no search may find, by device and inode, and by path below the root."""
     paths = () if root.hidden is None else root.hidden.paths()
     covered = (str(path.relative_to(root.path)) for path in paths if path.is_relative_to(root.path))
     with root.open() as tree:
