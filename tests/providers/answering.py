@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from tests.providers import anthropic_stream, openai_stream
+from tests.providers import anthropic_stream, google_stream, openai_stream, responses_stream
 from tests.providers.openai_rules import Object
 from tests.providers.replies import (
     BadUtf8,
@@ -40,6 +40,7 @@ class Asked(msgspec.Struct, kw_only=True):
     body: Object
     headers: dict[str, str]
     raw: bytes
+    path: str = ""
     outcome: Outcome = "open"
     refusal: str | None = None
     finished_at: float | None = None
@@ -120,6 +121,11 @@ def _events(asked: Asked, reply: Reply) -> Iterator[bytes]:
     tokens = len(asked.raw) // 4
     if asked.format == "anthropic":
         events = anthropic_stream.events(reply, asked.model, asked.number, tokens)
+    elif asked.format == "responses":
+        store = asked.body.get("store", True)
+        events = responses_stream.events(reply, asked.model, asked.number, tokens, store)
+    elif asked.format == "google":
+        events = google_stream.events(reply, asked.model, asked.number, tokens)
     else:
         events = openai_stream.events(asked.family, reply, asked.model, asked.number, tokens)
     if isinstance(reply.fault, BadUtf8):
@@ -129,7 +135,7 @@ def _events(asked: Asked, reply: Reply) -> Iterator[bytes]:
 
 def _spoil(event: bytes) -> bytes:
     """A byte that is no UTF-8 in the first text of the event."""
-    for field in (b'"content":"', b'"text":"'):
+    for field in (b'"content":"', b'"text":"', b'"delta":"'):
         before, found, after = event.partition(field)
         if found and not after.startswith(b'"'):
             return before + found + b"\xff" + after
@@ -137,9 +143,15 @@ def _spoil(event: bytes) -> bytes:
 
 
 def _is_ending(event: bytes) -> bool:
-    return (
-        b"[DONE]" in event or b"message_stop" in event or b"message_delta" in event or b'_reason":"' in event
+    signs = (
+        b"[DONE]",
+        b"message_stop",
+        b"message_delta",
+        b'_reason":"',
+        b"response.completed",
+        b"finishReason",
     )
+    return any(sign in event for sign in signs)
 
 
 _KINDS = {
@@ -156,6 +168,9 @@ _KINDS = {
 
 def _error_body(wire: str, status: int) -> bytes:
     kind = _KINDS.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    if wire == "google":
+        inner = {"code": status, "message": f"scripted failure {status}", "status": kind.upper()}
+        return msgspec.json.encode({"error": inner})
     error = {"type": kind, "message": f"scripted failure {status}"}
     return msgspec.json.encode({"type": "error", "error": error} if wire == "anthropic" else {"error": error})
 
@@ -164,4 +179,7 @@ def _error_event(wire: str, fault: ErrorEvent) -> bytes:
     error = {"type": fault.error_type, "message": fault.message}
     if wire == "anthropic":
         return b"event: error\ndata: " + msgspec.json.encode({"type": "error", "error": error}) + b"\n\n"
+    if wire == "responses":
+        event = {"type": "error", "code": fault.error_type, "message": fault.message, "param": None}
+        return b"event: error\ndata: " + msgspec.json.encode({**event, "sequence_number": 9}) + b"\n\n"
     return b"data: " + msgspec.json.encode({"error": error}) + b"\n\n"

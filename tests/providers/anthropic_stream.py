@@ -7,7 +7,7 @@ import msgspec
 
 from tests.providers.anthropic_rules import signature_of
 from tests.providers.openai_stream import pieces
-from tests.providers.replies import Call, Redacted, Reply, Say, Search, Think
+from tests.providers.replies import Call, Redacted, Refuse, Reply, RunCode, Say, Search, Think
 
 Object = dict[str, Any]
 
@@ -66,7 +66,7 @@ def _usage(reply: Reply, prompt_tokens: int) -> Object:
 
 def _blocks(part: object, reply: Reply, number: int, index: int) -> Iterator[tuple[Object, Iterator[Object]]]:
     match part:
-        case Say(text):
+        case Say(text) | Refuse(text):
             deltas = ({"type": "text_delta", "text": piece} for piece in pieces(text, reply.piece))
             yield {"type": "text", "text": ""}, deltas
         case Think(text):
@@ -95,6 +95,21 @@ def _blocks(part: object, reply: Reply, number: int, index: int) -> Iterator[tup
                 iter([{"type": "input_json_delta", "partial_json": text}]),
             )
             yield {"type": "web_search_tool_result", "tool_use_id": used, "content": [found]}, iter(())
+        case RunCode(code, output):
+            used = f"srvtoolu_{number}_{index}"
+            result = {"type": "code_execution_result", "stdout": output, "stderr": "", "return_code": 0}
+            yield (
+                {"type": "server_tool_use", "id": used, "name": "code_execution", "input": {"code": code}},
+                iter(()),
+            )
+            yield (
+                {
+                    "type": "code_execution_tool_result",
+                    "tool_use_id": used,
+                    "content": {**result, "content": []},
+                },
+                iter(()),
+            )
         case _:
             raise TypeError(part)
 

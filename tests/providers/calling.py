@@ -42,9 +42,16 @@ async def model_at(
     **config: Any,
 ) -> AsyncGenerator[Model]:
     """A model of this family whose provider is the scripted server."""
-    name = model or ("claude-sonnet-5" if family == "anthropic" else "test-model")
-    kind = "openai" if family in ("compatible", "openai") else family
-    provider = ProviderConfig(name="here", kind=kind, base_url=url or server.base_url(family), api_key=KEY)
+    names = {"anthropic": "claude-sonnet-5", "google": "gemini-3.8-flash"}
+    name = model or names.get(family, "test-model")
+    kind = "openai" if family in ("compatible", "openai", "responses") else family
+    provider = ProviderConfig(
+        name="here",
+        kind=kind,
+        base_url=url or server.base_url(family),
+        api_key=KEY,
+        api="responses" if family == "responses" else "chat",
+    )
     chosen = ModelConfig(name="default", provider="here", model=name, **config)
     async with ModelRegistry(complete([provider], [chosen], {}), environ={}, limits=limits) as registry:
         found = registry.resolve(None)

@@ -59,9 +59,26 @@ def reply_for(said: str, answered: int, attempt: int, body: Object) -> Reply:
     return Reply(content=tuple(content), **more)  # pyright: ignore[reportArgumentType]
 
 
+def _newest_outputs(body: Object) -> list[str]:
+    """Of a request in Google's or in the responses format."""
+    if "contents" in body:
+        answers = [
+            part["functionResponse"] for part in body["contents"][-1]["parts"] if "functionResponse" in part
+        ]
+        return [str(next(iter(one["response"].values()))) for one in answers]
+    texts: list[str] = []
+    for item in reversed(body["input"]):
+        if item.get("type") != "function_call_output":
+            break
+        texts.insert(0, item["output"])
+    return texts
+
+
 def _results(body: Object) -> Sequence[ToolResult]:
     """The results that came with this request, in either format."""
     texts: list[str] = []
+    if "contents" in body or isinstance(body.get("input"), list):
+        texts = _newest_outputs(body)
     for message in reversed(body.get("messages", [])):
         if message["role"] == "assistant":
             break

@@ -8,12 +8,25 @@ from holdfast.core.shapes import Json
 from holdfast.providers.interface import PromptMessage
 from tests.providers.anthropic_rules import signature_of
 from tests.providers.calling import assistant, results, user
+from tests.providers.responses_rules import sealed
 
 PNG = FileId("01890000-0000-7000-8000-000000000001")
 PDF = FileId("01890000-0000-7000-8000-000000000002")
 TEXT = FileId("01890000-0000-7000-8000-000000000003")
 FILES = {PNG: b"\x89PNG", PDF: b"%PDF-1.7", TEXT: b"a,b\n1,2\n"}
-KINDS = ("anthropic", "openai", "deepseek", "openrouter", "groq", "mistral", "ollama", "compatible", "demo")
+KINDS = (
+    "anthropic",
+    "google",
+    "openai-responses",
+    "openai",
+    "deepseek",
+    "openrouter",
+    "groq",
+    "mistral",
+    "ollama",
+    "compatible",
+    "demo",
+)
 
 
 def thought(kind: str, text: str) -> Reasoning:
@@ -23,6 +36,16 @@ def thought(kind: str, text: str) -> Reasoning:
         data["signature"] = signature_of(text)
     if kind == "openrouter":
         data["details"] = [{"type": "reasoning.text", "index": 0, "text": text, "signature": "s"}]
+    if kind == "google":
+        data["signature"] = signature_of(text)
+    if kind == "openai-responses":
+        summary: list[Json] = [{"type": "summary_text", "text": text}]
+        data["item"] = {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": summary,
+            "encrypted_content": sealed(text),
+        }
     return Reasoning(text=text, provider_data=data)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from tests.providers.replies import Call, Redacted, Reply, Say, Search, Think
+from tests.providers.replies import Call, Redacted, Refuse, Reply, RunCode, Say, Search, Think
 
 Object = dict[str, Any]
 
@@ -82,7 +82,12 @@ def _deltas(family: str, reply: Reply, number: int) -> Iterator[Object]:
             case Call():
                 yield from _call(family, part, reply, number, index)
                 index += 1
-            case Search():
+            case Refuse(text):
+                yield {"refusal": text}
+            case Search(url=url, title=title):
+                found = {"type": "url_citation", "url_citation": {"url": url, "title": title}}
+                yield {"content": f"See {title}.", "annotations": [found]}
+            case RunCode():
                 pass
 
 

@@ -32,15 +32,28 @@ class Call(_Tagged, frozen=True, tag="call"):
     id: str | None = None
 
 
+class Refuse(_Tagged, frozen=True, tag="refuse"):
+    """A refusal in words; plain text in formats that have no shape for it."""
+
+    text: str
+
+
 class Search(_Tagged, frozen=True, tag="search"):
-    """A web search that the provider runs itself (Anthropic format only)."""
+    """A web search that the provider runs itself (not in the chat format)."""
 
     query: str
     url: str
     title: str
 
 
-Content = Say | Think | Redacted | Call | Search
+class RunCode(_Tagged, frozen=True, tag="run_code"):
+    """Code that the provider runs itself."""
+
+    code: str
+    output: str
+
+
+Content = Say | Think | Redacted | Call | Refuse | Search | RunCode
 
 
 class _Fault(msgspec.Struct, frozen=True, tag_field="fault"):

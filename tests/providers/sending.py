@@ -6,10 +6,12 @@ from typing import Any
 from holdfast.providers.anthropic import AnthropicFormat
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.families import FAMILIES
+from holdfast.providers.google import GoogleFormat
 from holdfast.providers.interface import ModelRequest, PromptMessage
 from holdfast.providers.openai import OpenAIFormat
+from holdfast.providers.responses import ResponsesFormat
 from holdfast.providers.wire import WireFormat
-from tests.providers import anthropic_rules, openai_rules
+from tests.providers import anthropic_rules, google_rules, openai_rules, responses_rules
 from tests.providers.calling import NOTE
 from tests.providers.histories import FILES
 
@@ -17,12 +19,21 @@ MODELS = {
     "anthropic": "claude-sonnet-5",
     "openrouter": "anthropic/claude-sonnet-5",
     "deepseek": "deepseek-flash",
+    "google": "gemini-3.8-flash",
 }
-ALL = ("anthropic", *FAMILIES)
+ALL = ("anthropic", "google", "responses", *FAMILIES)
 
 
 def wire(family: str) -> WireFormat:
-    return AnthropicFormat() if family == "anthropic" else OpenAIFormat(FAMILIES[family])
+    match family:
+        case "anthropic":
+            return AnthropicFormat()
+        case "google":
+            return GoogleFormat()
+        case "responses":
+            return ResponsesFormat(FAMILIES["openai"])
+        case _:
+            return OpenAIFormat(FAMILIES[family])
 
 
 def model(family: str, **more: Any) -> ModelConfig:
@@ -44,6 +55,10 @@ def check(family: str, request: ModelRequest) -> dict[str, Any]:
     body = json.loads(wire(family).body(request))
     if family == "anthropic":
         anthropic_rules.check(body, wire(family).headers(request, "key"))
+    elif family == "google":
+        google_rules.check(request.model.model, body, wire(family).path(request))
+    elif family == "responses":
+        responses_rules.check(body, (), ())
     else:
         openai_rules.check(family, body)
     return body

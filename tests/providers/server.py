@@ -1,5 +1,6 @@
-"""A scripted model provider over real HTTP: it speaks the OpenAI chat and the Anthropic messages format,
-fails in every way a test asks for, refuses what the real ones refuse, and keeps a log of all it was asked.
+"""A scripted model provider over real HTTP: it speaks the OpenAI chat and responses formats, the Anthropic
+messages format and Google's. It fails in every way a test asks for, refuses what the real ones refuse, and
+keeps a log of all it was asked.
 
 What it answers, first match: a reply queued for the model (`queue`), a script that the newest user message
 names as `#name` (`script`), the function `answer`, else the steps in the user's message as the demo model
@@ -25,16 +26,18 @@ from typing import Any, BinaryIO, Self
 import msgspec
 
 from holdfast.providers.demo_script import parse_script
-from tests.providers import anthropic_rules, openai_rules
+from tests.providers import anthropic_rules, google_rules, openai_rules, responses_rules, responses_stream
 from tests.providers.answering import PAGE, Asked, answer
 from tests.providers.demo_replies import reply_for
 from tests.providers.openai_rules import Object, Refused
-from tests.providers.replies import Reply
+from tests.providers.replies import Call, Reply
 from tests.providers.wire import ClientGone, Connection, Incoming
 
 # What a page answers to a body.
 Page = Callable[[bytes], tuple[int, Any]]
-_CHAT = re.compile(r"(?:/([a-z]+))?(?:/v1)?/chat/completions")
+_CHAT = re.compile(r"(?:/([a-z]+))?(?:/v1|/openai/deployments/[^/]+)?/chat/completions")
+_RESPONSES = re.compile(r"(?:/([a-z]+))?(?:/v1|/openai)?/responses")
+_GOOGLE = re.compile(r"(?:/google)?/v1beta/models/([^:/]+):streamGenerateContent")
 
 
 def page(content: object, status: int = 200) -> Page:
@@ -65,6 +68,8 @@ class ProviderServer:
         self._queues: dict[str, deque[Reply]] = {}
         self._scripts: dict[str, tuple[Reply, ...]] = {}
         self._tries: dict[bytes, int] = {}
+        # Responses that are kept, with their calls; a test takes one out to see what happens.
+        self.kept_responses: dict[str, list[str]] = {}
         self._server: asyncio.Server | None = None
         self._open: set[Connection] = set()
         self.connections = 0
@@ -86,6 +91,8 @@ class ProviderServer:
 
     def base_url(self, family: str) -> str:
         """Where a provider of this family seems to live."""
+        if family == "google":
+            return f"{self.url}/google/v1beta"
         return f"{self.url}/{family}" if family in ("anthropic", "deepseek") else f"{self.url}/{family}/v1"
 
     @property
@@ -144,6 +151,10 @@ class ProviderServer:
             await self._control(connection, path, incoming.body)
         elif incoming.method == "POST" and (found := _CHAT.fullmatch(path)):
             await self._asked(connection, incoming, "openai", found[1] or "compatible")
+        elif incoming.method == "POST" and (found := _RESPONSES.fullmatch(path)):
+            await self._asked(connection, incoming, "responses", found[1] or "compatible")
+        elif incoming.method == "POST" and (found := _GOOGLE.fullmatch(path)):
+            await self._asked(connection, incoming, "google", "google", model=found[1])
         elif incoming.method == "POST" and path.endswith("/v1/messages"):
             await self._asked(connection, incoming, "anthropic", "anthropic")
         elif path in self.pages:
@@ -173,11 +184,14 @@ class ProviderServer:
                 return
         await connection.answer(200, b"{}")
 
-    async def _asked(self, connection: Connection, incoming: Incoming, wire: str, family: str) -> None:
-        asked = self._note(incoming, wire, family)
+    async def _asked(
+        self, connection: Connection, incoming: Incoming, wire: str, family: str, model: str | None = None
+    ) -> None:
+        asked = self._note(incoming, wire, family, model)
         try:
             self._check(asked)
             reply = self._choose(asked)
+            self._keep(asked, reply)
             asked.outcome = "failed" if reply.fault is not None else "answered"
             await answer(connection, asked, reply, reply.delay_seconds or self.delay_seconds)
         except Refused as refused:
@@ -190,7 +204,18 @@ class ProviderServer:
             asked.finished_at = time.time()
             self._write(asked)
 
-    def _note(self, incoming: Incoming, wire: str, family: str) -> Asked:
+    def _keep(self, asked: Asked, reply: Reply) -> None:
+        if asked.format == "responses" and asked.body.get("store", True) and reply.fault is None:
+            calls = [part for part in reply.content if isinstance(part, Call)]
+            own = [
+                f"{asked.number}_{index}"
+                for index, part in enumerate(reply.content)
+                if isinstance(part, Call)
+            ]
+            ids = [call.id or f"call_{name}" for call, name in zip(calls, own, strict=True)]
+            self.kept_responses[responses_stream.response_id(asked.number)] = ids
+
+    def _note(self, incoming: Incoming, wire: str, family: str, model: str | None) -> Asked:
         try:
             body = msgspec.json.decode(incoming.body, type=Object)
         except msgspec.DecodeError:
@@ -200,8 +225,9 @@ class ProviderServer:
             at=time.time(),
             format=wire,
             family=family,
-            model=str(body.get("model")),
+            model=model or str(body.get("model")),
             body=body,
+            path=incoming.path,
             headers=dict(incoming.headers),
             raw=incoming.body,
         )
@@ -216,7 +242,10 @@ class ProviderServer:
     def _check(self, asked: Asked) -> None:
         headers = asked.headers
         given = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+        given = given or headers.get("x-goog-api-key") or headers.get("api-key") or ""
         if self._key is not None and given != self._key:
+            if asked.format == "google":
+                raise google_rules.refuse("API key not valid. Please pass a valid API key.")
             if asked.format == "anthropic":
                 raise anthropic_rules.refuse("invalid x-api-key", 401, "authentication_error")
             text = f"Incorrect API key provided: {given[:6]}***{given[-4:]}."
@@ -224,10 +253,19 @@ class ProviderServer:
         if self._models is not None and asked.model not in self._models:
             if asked.format == "anthropic":
                 raise anthropic_rules.refuse(f"model: {asked.model}", 404, "not_found_error")
+            if asked.format == "google":
+                text = f"models/{asked.model} is not found for API version v1beta, or is not supported for "
+                raise google_rules.refuse(f"{text}generateContent.", 404, "NOT_FOUND")
             text = f"The model `{asked.model}` does not exist or you do not have access to it."
             raise openai_rules.refuse(asked.family, text, code="model_not_found", status=404)
         if asked.format == "anthropic":
             anthropic_rules.check(asked.body, headers)
+        elif asked.format == "responses":
+            previous = asked.body.get("previous_response_id")
+            open_calls = self.kept_responses.get(previous, []) if previous is not None else []
+            responses_rules.check(asked.body, self.kept_responses, open_calls)
+        elif asked.format == "google":
+            google_rules.check(asked.model, asked.body, asked.path)
         else:
             openai_rules.check(asked.family, asked.body)
 
@@ -254,12 +292,39 @@ class _Order(msgspec.Struct):
 def newest(asked: Asked) -> tuple[str, int]:
     """The text of the newest user message that is not a tool result, and how many answers came after it."""
     answered = 0
-    for message in reversed(asked.body.get("messages", [])):
-        if message["role"] == "assistant":
+    for role, content in reversed(_said(asked.body)):
+        if role == "assistant":
             answered += 1
-        if message["role"] == "user" and (text := _text_of(message["content"])):
+        if role == "user" and (text := _text_of(content)):
             return text, answered
     return "", answered
+
+
+def _said(body: Object) -> list[tuple[str, Any]]:
+    """Who said what, in any of the formats."""
+    if "contents" in body:
+        return [_said_by_google(one) for one in body["contents"]]
+    if isinstance(body.get("input"), list):
+        return _said_in_items(body["input"])
+    return [(one["role"], one.get("content") or "") for one in body.get("messages", [])]
+
+
+def _said_by_google(content: Object) -> tuple[str, Any]:
+    role = "assistant" if content["role"] == "model" else "user"
+    return role, [{"type": "text", **part} for part in content["parts"] if "text" in part]
+
+
+def _said_in_items(items: list[Object]) -> list[tuple[str, Any]]:
+    """Items of one answer that follow each other are one answer."""
+    said: list[tuple[str, Any]] = []
+    for item in items:
+        ours = item.get("role") == "user" or item.get("type") == "function_call_output"
+        if ours:
+            texts = [{**chunk, "type": "text"} for chunk in item.get("content", []) if "text" in chunk]
+            said.append((item.get("role", "tool"), texts))
+        elif not said or said[-1][0] != "assistant":
+            said.append(("assistant", []))
+    return said
 
 
 def _text_of(content: Any) -> str:

@@ -46,7 +46,7 @@ def test_deltas_of_one_kind_are_one_part() -> None:
         ReportedUsage(Usage(input=3)),
         STOP,
     ).answer()
-    assert answer.parts == (Reasoning(text="ab", provider_data={"kind": "x"}), Text(text="cd"))
+    assert answer.parts == (Reasoning(text="ab", title="ab", provider_data={"kind": "x"}), Text(text="cd"))
     assert (answer.usage.input, answer.response_id, answer.model) == (3, "r1", "m")
 
 
@@ -57,7 +57,9 @@ def test_reasoning_is_dated_where_there_is_a_clock() -> None:
     for event in (ReasoningDelta("a"), ReasoningDelta("b"), TextDelta("c"), ReasoningDelta("d"), STOP):
         assembler.add(event)
     first, _, second = assembler.answer().parts
-    assert first == Reasoning(text="ab", started_at=start, finished_at=start + timedelta(seconds=1))
+    assert first == Reasoning(
+        text="ab", title="ab", started_at=start, finished_at=start + timedelta(seconds=1)
+    )
     assert isinstance(second, Reasoning)
     assert second.finished_at == start + timedelta(seconds=3)
 
@@ -182,7 +184,7 @@ def test_an_interrupted_answer_keeps_text_and_whole_calls() -> None:
         ToolCallText(1, '{"n": 2}'),
     ).partial()
     reasoning, text, made = answer.parts
-    assert reasoning == Reasoning(text="Hm")
+    assert reasoning == Reasoning(text="Hm", title="Hm")
     assert text == Text(text="I will")
     assert isinstance(made, ToolCall)
     assert made.name == "a"

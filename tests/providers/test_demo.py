@@ -94,7 +94,7 @@ async def test_it_thinks_and_waits_and_cites() -> None:
         user("think: hm hm\nwait: 3\nsource: https://a.example/ A page\nsay: so"), sleeper=sleeper
     )
     assert answer.parts == (
-        Reasoning(text="hm hm", provider_data={"kind": "demo"}),
+        Reasoning(text="hm hm", title="hm hm", provider_data={"kind": "demo"}),
         Source(url="https://a.example/", title="A page"),
         Text(text="so"),
     )

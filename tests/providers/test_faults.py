@@ -35,7 +35,7 @@ from tests.providers.replies import (
 from tests.providers.server import ProviderServer
 
 SHORT = StreamLimits(silence_seconds=0.15, idle_seconds=0.4, connect_seconds=1)
-BOTH = pytest.mark.parametrize("family", ["anthropic", "openai"])
+EVERY = pytest.mark.parametrize("family", ["anthropic", "openai", "responses", "google"])
 
 
 async def failure(
@@ -55,7 +55,7 @@ async def failure(
     return found
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     "fault, kind",
     [
@@ -114,14 +114,14 @@ async def test_what_retry_after_says(
     assert raised.value.retry_after_seconds == least == most
 
 
-@BOTH
+@EVERY
 async def test_broken_utf8_is_replaced_and_the_answer_goes_on(server: ProviderServer, family: str) -> None:
     server.queue(Reply(content=(Say("Hello there"),), fault=BadUtf8(), piece=100))
     async with model_at(server, family) as model:
         assert text_of(await ask(model.adapter, request(model))) == "\ufffdHello there"
 
 
-@BOTH
+@EVERY
 async def test_leaving_early_closes_the_connection_at_once(server: ProviderServer, family: str) -> None:
     server.queue(say("word " * 500, delay_seconds=0.01))
     async with model_at(server, family) as model:
@@ -132,7 +132,7 @@ async def test_leaving_early_closes_the_connection_at_once(server: ProviderServe
         await until_gone(server)
 
 
-@BOTH
+@EVERY
 async def test_being_cancelled_closes_the_connection_at_once(server: ProviderServer, family: str) -> None:
     server.queue(fails(Hang(after_headers=True)), fails(Hang()))
     async with model_at(server, family) as model:
@@ -244,21 +244,21 @@ def test_an_untrusted_certificate_is_for_people_to_mend() -> None:
     assert "certificate" in found.message
 
 
-@BOTH
+@EVERY
 async def test_a_wrong_key_names_the_place_to_change_it(family: str) -> None:
     async with ProviderServer(key="another") as server:
         found = await failure(server, family, Status(500))
     assert found.kind == "auth"
-    assert found.status_code == 401
+    assert found.status_code == (400 if family == "google" else 401)
     assert "Set a valid one in" in found.message
 
 
-@BOTH
+@EVERY
 async def test_a_wrong_model_is_named(family: str) -> None:
     async with ProviderServer(models=frozenset({"other"})) as server:
         found = await failure(server, family, Status(500))
     assert found.kind == "config"
-    name = "claude-sonnet-5" if family == "anthropic" else "test-model"
+    name = {"anthropic": "claude-sonnet-5", "google": "gemini-3.8-flash"}.get(family, "test-model")
     assert f"does not know the model {name}" in found.message
 
 

@@ -65,7 +65,10 @@ def test_models_that_make_no_sense(wrong: dict[str, Any]) -> None:
     "wrong",
     [
         {"kind": "telepathy"},
-        {"api": "responses"},
+        {"kind": "anthropic", "api": "responses"},
+        {"kind": "google", "api": "responses"},
+        {"kind": "azure"},
+        {"api_version": "2025?x=1"},
         {"name": ""},
         {"base_url": "ftp://host/v1"},
         {"base_url": "host/v1"},

@@ -75,12 +75,10 @@ def test_a_longer_history_begins_with_the_same_bytes(messages: tuple[PromptMessa
 def encoded_messages(family: str, messages: tuple[PromptMessage, ...]) -> bytes:
     """The messages as they stand in the request, up to where another one, or another block, may follow."""
 
-    class Body(msgspec.Struct):
-        messages: msgspec.Raw
-
     body = wire(family).body(make(family, messages))
-    raw = bytes(msgspec.json.decode(body, type=Body).messages)
-    return raw.removesuffix(b"]").removesuffix(b'],"role":"user"}')
+    fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    name = {"google": "contents", "responses": "input"}.get(family, "messages")
+    return bytes(fields[name]).removesuffix(b"]").removesuffix(b'],"role":"user"}')
 
 
 @pytest.mark.parametrize("family", ALL)

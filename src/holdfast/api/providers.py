@@ -14,11 +14,19 @@ from holdfast.api.pages import Cursor, Limit, Page, page_of
 from holdfast.api.problems import Problem, invalid, not_found
 from holdfast.api.services import By, InPath, With, needs
 from holdfast.config.sources import Origin
+from holdfast.core.chats import ProviderTool
 from holdfast.core.errors import AttemptFailed, HoldfastError
 from holdfast.core.shapes import Border, Json, Record
-from holdfast.providers.configs import DEFAULT_MAX_OUTPUT, Input, ModelConfig, ProviderConfig
+from holdfast.providers.configs import (
+    DEFAULT_MAX_OUTPUT,
+    Input,
+    ModelConfig,
+    ProviderConfig,
+    TextToolCalls,
+)
 from holdfast.providers.kinds import KINDS
 from holdfast.providers.model_facts import ListedModel, ModelPrice
+from holdfast.providers.registry import unfit
 from holdfast.providers.trial import try_model
 
 MAX_OPTIONS_BYTES = 64 * 1024
@@ -31,6 +39,7 @@ class PutProvider(Border, frozen=True, kw_only=True):
     kind: Annotated[str, Meta(max_length=64)]
     base_url: Annotated[str, Meta(max_length=2000)] | None = None
     api: Literal["chat", "responses"] = "chat"
+    api_version: Annotated[str, Meta(max_length=40)] | None = None
     api_key: Annotated[str, Meta(min_length=1, max_length=4000)] | None = None
     enabled: bool = True
 
@@ -52,6 +61,9 @@ class PutModel(Border, frozen=True, kw_only=True):
     inputs: tuple[Input, ...] = ()
     compaction_threshold: int | None = None
     tools: bool = True
+    chain: bool = False
+    text_tool_calls: TextToolCalls = "auto"
+    provider_tools: tuple[ProviderTool, ...] = ()
     provider_options: dict[str, Json] = field(default_factory=dict[str, Json])
     enabled: bool = True
 
@@ -63,6 +75,7 @@ class ProviderShown(Record, frozen=True, kw_only=True):
     kind: str
     base_url: str | None
     api: str
+    api_version: str | None
     has_key: bool
     enabled: bool
     origin: Origin
@@ -178,8 +191,11 @@ async def put_model_config(
     """Create or replace a model's configuration."""
     if data.provider not in services.providers.setup.providers and data.provider not in KINDS:
         raise invalid("provider", "there is no such provider; GET /api/v1/providers lists them")
+    known = services.providers.setup.providers.get(data.provider)
     checked_json("provider_options", data.provider_options, most_bytes=MAX_OPTIONS_BYTES)
     config = ModelConfig(name=name, **asdict(data))
+    if known is not None and (fault := unfit(config, known)) is not None:
+        raise invalid(*fault)
 
     def answer(stored: ModelConfig) -> tuple[int, ModelConfigShown]:
         return 200, _shown(stored, "database")
@@ -218,6 +234,7 @@ def _provider_shown(config: ProviderConfig, origin: Origin, *, has_key: bool) ->
         kind=config.kind,
         base_url=config.base_url,
         api=config.api,
+        api_version=config.api_version,
         has_key=has_key,
         enabled=config.enabled,
         origin=origin,

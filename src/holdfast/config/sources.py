@@ -9,6 +9,7 @@ from holdfast.config.sections import Config
 from holdfast.core.errors import BadConfig, InvalidInput
 from holdfast.providers.configs import ModelConfig, ProviderConfig, check_model, check_provider
 from holdfast.providers.kinds import KINDS
+from holdfast.providers.registry import check_kind, unfit
 
 T = TypeVar("T")
 
@@ -45,7 +46,7 @@ def merged(
     far_models: dict[str, ModelConfig] = {}
     left_out: list[str] = []
     for provider in providers:
-        if fault := _fault(check_provider, provider) or _unknown_kind(provider):
+        if fault := _fault(check_provider, provider) or _fault(check_kind, provider):
             left_out.append(f"The provider {provider.name} of the database is left out: {fault}")
         elif provider.name not in near_providers:
             far_providers[provider.name] = provider
@@ -54,7 +55,8 @@ def merged(
         if model.provider not in known:
             raise BadConfig(f"[models.{model.name}]: there is no provider {model.provider}; add it.")
     for model in models:
-        if fault := _fault(check_model, model) or _unknown_provider(model, known):
+        provider = near_providers.get(model.provider) or far_providers.get(model.provider)
+        if fault := _fault(check_model, model) or _unknown_provider(model, known) or _unfit(model, provider):
             left_out.append(f"The model {model.name} of the database is left out: {fault}")
         elif model.name not in near_models:
             far_models[model.name] = model
@@ -86,8 +88,9 @@ def _fault(check: Callable[[T], None], config: T) -> str | None:
     return None
 
 
-def _unknown_kind(provider: ProviderConfig) -> str | None:
-    return None if provider.kind in KINDS else f"there is no kind {provider.kind}."
+def _unfit(model: ModelConfig, provider: ProviderConfig | None) -> str | None:
+    fault = unfit(model, provider or ProviderConfig(name=model.provider, kind=model.provider))
+    return None if fault is None else fault[1]
 
 
 def _unknown_provider(model: ModelConfig, known: Collection[str]) -> str | None:

@@ -18,6 +18,8 @@ TitleSource = Literal["none", "generated", "person"]
 Writes = Literal["direct", "review"]
 # The mode in which an agent may use everything it has.
 BUILD = "build"
+# Tools that a model's provider runs itself.
+ProviderTool = Literal["web_search", "code_execution"]
 
 
 class ClientTool(Record, frozen=True, kw_only=True):
@@ -44,6 +46,8 @@ class Settings(Record, frozen=True, kw_only=True):
     budget: Budget | None = None
     # The most model calls in one turn; None: the server's limit.
     max_steps: int | None = None
+    # None: what is configured for the model.
+    provider_tools: tuple[ProviderTool, ...] | None = None
 
 
 class Found(Record, frozen=True, kw_only=True):

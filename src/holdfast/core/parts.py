@@ -17,10 +17,14 @@ class _Part(Record, frozen=True, kw_only=True, tag_field="type"):
 
 class Text(_Part, frozen=True, kw_only=True, tag="text"):
     text: str
+    # What the provider wants back with it (a signature, which phase of the answer it belongs to).
+    provider_data: Json | msgspec.UnsetType = msgspec.UNSET
 
 
 class Reasoning(_Part, frozen=True, kw_only=True, tag="reasoning"):
     text: str
+    # What it is about, in a line, for when it is folded. None while it streams, and of encrypted reasoning.
+    title: str | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
     # What the provider must get back verbatim (a signature, an encrypted block).

@@ -14,6 +14,9 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _LEADING = re.compile(r"^(?:\s*(?:#{1,6}|>|[-*+]|\d{1,3}[.)])\s+)+")
 _LINK = re.compile(r"!?\[([^\[\]]{0,200})\]\([^()\s]{0,500}\)")
 _EMPHASIS = re.compile(r"(\*\*|__|~~|`)")
+_BOLD = re.compile(r"\s*(?:\*\*|__)(.{1,200}?)(?:\*\*|__)")
+# To the first full stop that a space or the end follows.
+_SENTENCE = re.compile(r".{1,400}?[.!?。](?=\s|$)")
 _SECRET_FIELD = re.compile(r"(?i)\b(token|secret|password|passwd|api_?key|authorization)(\s*[=:]\s*)\S+")
 _SECRET_WORD = re.compile(r"(?:sk-|ghp_|gho_|xox[a-z]-|AKIA|eyJ)[A-Za-z0-9_.-]{12,}|\b[A-Za-z0-9_-]{40,}")
 
@@ -34,6 +37,17 @@ def title_of(text: str) -> str:
         if title := _cleaned(line):
             return title
     return ""
+
+
+def reasoning_title(text: str) -> str | None:
+    """What reasoning is about: its first line in bold, else its first sentence."""
+    lines = [line for line in text[:_SEEN].splitlines() if line.strip()]
+    if not lines:
+        return None
+    bold = _BOLD.match(lines[0])
+    sentence = _SENTENCE.match(lines[0])
+    line = bold[1] if bold else sentence[0] if sentence else lines[0]
+    return _cleaned(line) or None
 
 
 def _cleaned(line: str) -> str:

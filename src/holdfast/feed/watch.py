@@ -15,7 +15,7 @@ from holdfast.core.events import Episode
 from holdfast.core.feed_events import EventName, MessageData, QueueData, Replaces, StatusData
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import Message, QueueItem
-from holdfast.core.parts import Part, Reasoning, ToolCall
+from holdfast.core.parts import Part, Reasoning, Text, ToolCall
 from holdfast.core.spans import Span
 from holdfast.feed.cursor import Position
 from holdfast.store.feed_reads import ChatHead, Missed, MissedPage, SpanRows
@@ -128,7 +128,7 @@ def shown(message: Message) -> Message:
 
 
 def _shown_part(part: Part) -> Part:
-    if isinstance(part, Reasoning | ToolCall) and part.provider_data is not msgspec.UNSET:
+    if isinstance(part, Text | Reasoning | ToolCall) and part.provider_data is not msgspec.UNSET:
         return replaced(part, provider_data=msgspec.UNSET)
     return part
 

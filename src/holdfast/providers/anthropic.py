@@ -6,8 +6,16 @@ from typing import cast
 
 import msgspec
 
+from holdfast.core.errors import AttemptFailed
 from holdfast.core.shapes import Json
-from holdfast.providers.anthropic_request import BINDING_BETA, KIND, request_body, wants_binding_beta
+from holdfast.providers.anthropic_request import (
+    BINDING_BETA,
+    CODE_BETA,
+    KIND,
+    request_body,
+    wants_binding_beta,
+)
+from holdfast.providers.configs import PROVIDER_TOOLS
 from holdfast.providers.decoding import Decoder
 from holdfast.providers.encoding import stable_text
 from holdfast.providers.failures import Endpoint
@@ -74,18 +82,29 @@ _COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_toke
 
 class AnthropicFormat:
     kind = KIND
-    path = "/v1/messages"
+
+    def path(self, request: ModelRequest) -> str:
+        return "/v1/messages"
 
     def headers(self, request: ModelRequest, key: str | None) -> dict[str, str]:
         headers = {"anthropic-version": ANTHROPIC_VERSION}
-        if wants_binding_beta(request):
-            headers["anthropic-beta"] = BINDING_BETA
+        betas = [BINDING_BETA] if wants_binding_beta(request) else []
+        if "code_execution" in request.provider_tools:
+            betas.append(CODE_BETA)
+        if betas:
+            headers["anthropic-beta"] = ",".join(betas)
         if key:
             headers["x-api-key"] = key
         return headers
 
     def body(self, request: ModelRequest) -> bytes:
         return request_body(request)
+
+    def differently(self, request: ModelRequest, failed: AttemptFailed) -> bool:
+        return False
+
+    def runs(self, request: ModelRequest) -> tuple[str, ...]:
+        return PROVIDER_TOOLS
 
     def reading(self, request: ModelRequest, endpoint: Endpoint) -> "AnthropicReading":
         return AnthropicReading(request.model.model, endpoint)

@@ -17,6 +17,8 @@ from holdfast.providers.interface import ModelRequest, NamedTool, PromptMessage
 from holdfast.providers.wording import file_words, notice_words, output_text
 
 KIND = "anthropic"
+# Asked for with the tools that run code on the provider's side.
+CODE_BETA = "code-execution-2025-08-25"
 _CACHE: Mapping[str, Json] = {"type": "ephemeral"}
 # The provider looks this many blocks back for something it has cached; a step that added more needs a mark of
 # its own where the step before it ended.
@@ -27,6 +29,10 @@ _DROP_STALE: Mapping[str, Json] = {"prefix_mismatch_behavior": "drop_block"}
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 
 _Object = dict[str, Json]
+_PROVIDER_TOOLS: dict[str, _Object] = {
+    "web_search": {"type": "web_search_20250305", "name": "web_search"},
+    "code_execution": {"type": "code_execution_20250825", "name": "code_execution"},
+}
 
 
 def request_body(request: ModelRequest) -> bytes:
@@ -34,16 +40,15 @@ def request_body(request: ModelRequest) -> bytes:
     traits = traits_of(model.model)
     messages = _messages(request)
     system = _marked([{"type": "text", "text": text} for text in request.system if text.strip()])
-    tools = _marked(
-        [
-            {
-                "name": legal_name(tool.name, _NAME_CHARACTERS),
-                "description": tool.description,
-                "input_schema": tool.schema(),
-            }
-            for tool in request.tools
-        ]
-    )
+    own: list[_Object] = [
+        {
+            "name": legal_name(tool.name, _NAME_CHARACTERS),
+            "description": tool.description,
+            "input_schema": tool.schema(),
+        }
+        for tool in request.tools
+    ]
+    tools = _marked([*own, *(dict(_PROVIDER_TOOLS[name]) for name in request.provider_tools)])
     # Encoded once, to be measured and sent.
     prompt = [stable(messages), stable(system), stable(tools)]
     max_tokens = answer_size(request, sum(len(piece) for piece in prompt))
@@ -56,9 +61,9 @@ def request_body(request: ModelRequest) -> bytes:
     }
     if request.system:
         fields["system"] = Raw(prompt[1])
-    if request.tools:
+    if tools:
         fields["tools"] = Raw(prompt[2])
-        if (choice := _choice(request, traits)) is not None:
+        if request.tools and (choice := _choice(request, traits)) is not None:
             fields["tool_choice"] = choice
     thinking = _thinking(request, traits, messages, max_tokens)
     if thinking is not None:

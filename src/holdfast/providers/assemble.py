@@ -21,6 +21,7 @@ from holdfast.core.parts import (
 )
 from holdfast.core.shapes import Json, Record
 from holdfast.core.text import clean, clean_deep
+from holdfast.core.titles import reasoning_title
 from holdfast.core.usage import Usage
 from holdfast.providers.input_repair import RAW, REASON, Invalid, Parsed, invalid_input, parse_input
 from holdfast.providers.interface import (
@@ -33,6 +34,7 @@ from holdfast.providers.interface import (
     SourceFound,
     StopReason,
     TextDelta,
+    TextEnd,
     ToolCallEnd,
     ToolCallStart,
     ToolCallText,
@@ -116,14 +118,18 @@ class Assembler:
                     # Encrypted reasoning has no text but must go back all the same.
                     block = self._begin(_Block("reasoning"))
                 if block is not None:
-                    block.data = clean_deep(data)
+                    block.data = _cleaned(data)
                 self._leave()
+                return None
+            case TextEnd(data):
+                if self._current is not None and self._current.type == "text":
+                    self._current.data = _cleaned(data)
+                    self._leave()
                 return None
             case ToolCallStart():
                 return self._start_call(event)
-            case ToolCallEnd(key):
-                if key in self._calls:
-                    self._calls[key][0].ended = True
+            case ToolCallEnd(key, whole):
+                self._end_call(key, whole)
                 return None
             case ProviderCall():
                 return self._provider_call(event)
@@ -218,6 +224,15 @@ class Assembler:
         assert block.call is not None
         return ToolCallDelta(call_id=call_id, name=_name(block.call), text=text)
 
+    def _end_call(self, key: int, whole: str | None) -> None:
+        found = self._calls.get(key)
+        if found is None:
+            return
+        block, _ = found
+        block.ended = True
+        if whole is not None and whole != "".join(block.texts) and self._fits(whole):
+            block.texts = [clean(whole)]
+
     def _provider_call(self, event: ProviderCall) -> LivePart | None:
         call_id = self._new_call_id()
         name = clean(event.name)[:NAME_CHARACTERS]
@@ -281,12 +296,13 @@ class Assembler:
                 case "text":
                     # Providers refuse text that is nothing but space; nobody misses it.
                     if text.strip():
-                        parts.append(Text(text=text))
+                        parts.append(Text(text=text, provider_data=block.data))
                 case "reasoning":
                     if text.strip() or block.data is not msgspec.UNSET:
                         parts.append(
                             Reasoning(
                                 text=text,
+                                title=reasoning_title(text),
                                 started_at=block.started_at,
                                 finished_at=block.finished_at,
                                 provider_data=block.data,
@@ -297,6 +313,10 @@ class Assembler:
                     if block.ended or whole:
                         parts.append(_call(block.call, ids[id(block)], text, cut=cut and block is last))
         return tuple(parts)
+
+
+def _cleaned(data: Json | msgspec.UnsetType) -> Json | msgspec.UnsetType:
+    return data if data is msgspec.UNSET else clean_deep(data)
 
 
 def _name(event: ToolCallStart) -> str:

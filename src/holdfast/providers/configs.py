@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from msgspec import field
 
+from holdfast.core.chats import ProviderTool
 from holdfast.core.errors import InvalidInput
 from holdfast.core.shapes import Json, Record, check_json
 
@@ -21,12 +22,20 @@ MAX_CONTEXT = 100_000_000
 NO_KEY = "none"
 
 Input = Literal["text", "image", "pdf"]
+PROVIDER_TOOLS: tuple[ProviderTool, ...] = get_args(ProviderTool)
+TextToolCalls = Literal["auto", "on", "off"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MODEL = re.compile(r"[^\s\x00-\x1f\x7f]{1,200}")
+_API_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,39}")
 _EFFORT = re.compile(r"[a-z]{1,20}")
 # What the adapters themselves decide; an option that took them over would break what the engine relies on.
-_OWN_FIELDS = frozenset({"messages", "model", "n", "stream", "system", "tools"})
+_OWN_FIELDS = frozenset(
+    {
+        *("messages", "model", "n", "stream", "system", "tools"),
+        *("input", "instructions", "previous_response_id", "contents", "systemInstruction"),
+    }
+)
 
 
 class ProviderConfig(Record, frozen=True, kw_only=True):
@@ -36,6 +45,8 @@ class ProviderConfig(Record, frozen=True, kw_only=True):
     kind: str
     base_url: str | None = None
     api: Literal["chat", "responses"] = "chat"
+    # Sent as `api-version` with every request, which Azure's older addresses demand.
+    api_version: str | None = None
     api_key: str | None = None
     enabled: bool = True
 
@@ -66,6 +77,12 @@ class ModelConfig(Record, frozen=True, kw_only=True):
     compaction_threshold: int | None = None
     # Whether the model can call tools. Without them it answers with text alone.
     tools: bool = True
+    # With the responses format: the provider keeps the conversation, and only what is new is sent.
+    chain: bool = False
+    # Whether calls that the model writes into its text are run. `auto`: on servers of one's own.
+    text_tool_calls: TextToolCalls = "auto"
+    # Tools that the provider runs itself.
+    provider_tools: tuple[ProviderTool, ...] = ()
     # Further fields of the request, as the provider names them.
     provider_options: dict[str, Json] = field(default_factory=dict[str, Json])
     enabled: bool = True
@@ -93,6 +110,8 @@ def _provider_faults(config: ProviderConfig) -> Iterator[_Fault]:
         yield "name", "a name is 1 to 64 letters, digits, dots, dashes and underscores"
     if config.base_url is not None and (fault := _url_fault(config.base_url)):
         yield "base_url", f"base_url {fault}"
+    if config.api_version is not None and _API_VERSION.fullmatch(config.api_version) is None:
+        yield "api_version", "api_version looks like 2025-04-01-preview"
     if config.api_key is not None and (not config.api_key or not config.api_key.isprintable()):
         yield "api_key", "api_key is empty or has characters that no key has"
 
@@ -131,6 +150,8 @@ def _model_faults(config: ModelConfig) -> Iterator[_Fault]:
         yield "efforts", "efforts are at most 10 words such as low, medium, high"
     if config.inputs and "text" not in config.inputs:
         yield "inputs", "inputs must contain text"
+    if len(set(config.provider_tools)) != len(config.provider_tools):
+        yield "provider_tools", "provider_tools names a tool twice"
     if taken := sorted(_OWN_FIELDS & config.provider_options.keys()):
         yield "provider_options", f"provider_options must not set {', '.join(taken)}"
     try:

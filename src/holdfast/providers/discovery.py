@@ -12,10 +12,12 @@ import msgspec
 from holdfast.core.errors import AttemptFailed, InvalidInput, NotFound
 from holdfast.providers.anthropic import ANTHROPIC_VERSION
 from holdfast.providers.failures import Endpoint
+from holdfast.providers.kinds import PYDANTIC_AI
 from holdfast.providers.model_facts import (
     ListedModel,
     ModelFacts,
     facts_by_name,
+    google_models,
     listed_models,
     llamacpp_facts,
     ollama_facts,
@@ -51,6 +53,10 @@ class Discovery:
             raise NotFound(f"there is no provider {name}")
         if provider.kind == "demo":
             listed = [ListedModel(id="demo")]
+        elif provider.kind == PYDANTIC_AI:
+            # The library asks nobody.
+            models = self._registry.setup.models.values()
+            listed = [ListedModel(id=model.model) for model in models if model.provider == name]
         else:
             listed = await _Asking(self._registry.connection(provider)).models()
         if self._prices.concern(provider.kind):
@@ -117,6 +123,12 @@ class _Asking:
         match self._to.family:
             case "ollama":
                 return await self._of_ollama()
+            case "google":
+                answer = await self._get(f"{self._to.url}/models?pageSize=1000")
+                try:
+                    return google_models(answer)
+                except ValueError:
+                    raise self._no_list(answer) from None
             case "anthropic":
                 return self._read(await self._get(f"{self._to.url}/v1/models?limit=1000"))
             case _:
@@ -235,6 +247,10 @@ def _headers(family: str, key: str | None, with_body: bool) -> dict[str, str]:
         headers["anthropic-version"] = ANTHROPIC_VERSION
         if key:
             headers["x-api-key"] = key
+    elif key and family == "google":
+        headers["x-goog-api-key"] = key
+    elif key and family == "azure":
+        headers["api-key"] = key
     elif key:
         headers["Authorization"] = f"Bearer {key}"
     return headers

@@ -52,6 +52,8 @@ _RATE = re.compile(r"rate[ _-]?limit|too[ _]many[ _]requests|throttl", re.IGNORE
 _AUTH = re.compile(
     r"authentication_error|permission_error|invalid_api_key|unauthorized|invalid api key", re.IGNORECASE
 )
+_KEY = re.compile(r"\bAPI key (?:not valid|expired)|API_KEY_INVALID", re.IGNORECASE)
+RETRY_IN = re.compile(r"retry in (\d{1,6}(?:\.\d{1,9})?)s\b", re.IGNORECASE)
 _FILTER = re.compile(
     r"content_filter|content_policy|content management policy|moderation|flagged|safety", re.IGNORECASE
 )
@@ -70,6 +72,9 @@ def classify(status: int | None, complaint: Complaint) -> FailureKind:
         return "output_limit"
     if complaint.code == "3051" or status == 413 or (client_side and _OVERFLOW.search(words)):
         return "context_overflow"
+    if status == 429 and RETRY_IN.search(complaint.text):
+        # Google's limits by the minute sound like an empty account.
+        return "rate_limit"
     if (
         status == 402
         or _QUOTA.search(label)
@@ -86,7 +91,7 @@ def classify(status: int | None, complaint: Complaint) -> FailureKind:
         status == 403 and _FILTER.search(complaint.text)
     ):
         return "content_filter"
-    if status in (401, 403, 407) or _AUTH.search(label):
+    if status in (401, 403, 407) or _AUTH.search(label) or _KEY.search(complaint.text):
         return "auth"
     if status in (408, 504, 522, 524) or _TIMEOUT.search(label):
         return "timeout"
@@ -122,7 +127,9 @@ def complaint_of(error: Json) -> Complaint:
         reasons = _word(behind.get("reasons"))
         pieces = (text, _word(behind.get("raw")), f"flagged: {reasons}" if reasons else "")
         text = " ".join(piece for piece in pieces if piece)
-    return Complaint(type=_word(fields.get("type")), code=_word(fields.get("code")), text=text)
+    # Google says its kind of error as a `status` in words.
+    kind = fields.get("type") or fields.get("status")
+    return Complaint(type=_word(kind), code=_word(fields.get("code")), text=text)
 
 
 def _word(value: Json) -> str:

@@ -5,7 +5,7 @@ import asyncio
 import re
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -15,8 +15,9 @@ from holdfast.core.errors import AttemptFailed
 from holdfast.core.failures import Failure, ModelLimits
 from holdfast.core.shapes import Json
 from holdfast.core.text import clean, one_line
-from holdfast.providers.backoff import retry_after_seconds
+from holdfast.providers.backoff import RETRY_RULE, retry_after_seconds
 from holdfast.providers.error_bodies import (
+    RETRY_IN,
     RETRYABLE,
     Complaint,
     FailureKind,
@@ -79,7 +80,7 @@ class Endpoint:
             self._message(kind, model, complaint, status),
             detail=complaint.text or body.decode("utf-8", "replace"),
             status=status,
-            retry_after=retry_after_seconds(headers, now or datetime.now(UTC)),
+            retry_after=retry_after_seconds(headers, now or datetime.now(UTC)) or _retry_in(complaint),
             limits=_limits(kind, complaint),
         )
 
@@ -110,6 +111,24 @@ class Endpoint:
             "config",
             f"{self.provider} answered in one piece where a stream was asked for. "
             f"Check base_url of [providers.{self.provider}].",
+        )
+
+    def other_format(self, asked: str, answered: str) -> AttemptFailed:
+        """It answers, but not in the format that it was asked in."""
+        hint = _FORMAT_HINTS.get(answered, "its kind")
+        return self.failed(
+            "config",
+            f"{self.provider} was asked in the {asked} format and answers in the {answered} format. "
+            f"Check {hint} of [providers.{self.provider}].",
+        )
+
+    def cannot_run(self, model: str, tools: Iterable[str]) -> AttemptFailed:
+        """Tools were switched on that the provider would have to run, and does not."""
+        named = " and ".join(tools)
+        return self.failed(
+            "config",
+            f"{self.provider} does not run {named} for the model {model}. Switch it off (provider_tools), or "
+            "choose another model.",
         )
 
     def silent(self, seconds: float) -> AttemptFailed:
@@ -220,11 +239,17 @@ class Endpoint:
         return text if len(text) <= DETAIL_CHARACTERS else text[: DETAIL_CHARACTERS - 1] + "…"
 
 
+_FORMAT_HINTS = {"chat": 'api ("chat" or "responses")', "responses": 'api ("chat" or "responses")'}
 _MODEL_UNKNOWN = re.compile(
     r"model_not_found|no such model|unknown model|invalid model|not a valid model|not_found_error model:"
-    r"|model\b.{0,120}\b(?:does not exist|not found|not exist|is not supported)",
+    r"|models?\b.{0,120}\b(?:does not exist|not found|not exist|is not supported)",
     re.IGNORECASE,
 )
+
+
+def _retry_in(complaint: Complaint) -> float | None:
+    found = RETRY_IN.search(complaint.text)
+    return min(float(found[1]), RETRY_RULE.most_seconds) if found else None
 
 
 def _limits(kind: FailureKind, complaint: Complaint) -> ModelLimits | None:

@@ -39,6 +39,12 @@ class ProviderFamily(Record, frozen=True, kw_only=True):
     user_after_tool: bool = True
     # Whether files other than images are taken.
     documents: bool = False
+    # The header that the key travels in.
+    key_header: Literal["authorization", "api-key"] = "authorization"
+    # Whether models here are people's own, which may write their calls into the text.
+    writes_calls: bool = False
+    # The tools that the provider runs itself, as fields of the request.
+    provider_tools: dict[str, dict[str, Json]] = field(default_factory=dict[str, dict[str, Json]])
     extra: dict[str, Json] = field(default_factory=dict[str, Json])
 
 
@@ -56,7 +62,15 @@ _FAMILIES = (
         effort_style="reasoning",
         top_k=True,
         documents=True,
+        provider_tools={"web_search": {"plugins": [{"id": "web"}]}},
         extra={"usage": {"include": True}},
+    ),
+    ProviderFamily(
+        kind="azure",
+        output_field="max_completion_tokens",
+        cache_key=True,
+        documents=True,
+        key_header="api-key",
     ),
     ProviderFamily(kind="groq", output_field="max_completion_tokens"),
     ProviderFamily(
@@ -69,9 +83,9 @@ _FAMILIES = (
         ids=IdRule(least=9, most=9, plain=True),
         user_after_tool=False,
     ),
-    ProviderFamily(kind="ollama"),
-    ProviderFamily(kind="vllm", top_k=True),
-    ProviderFamily(kind="llamacpp", top_k=True),
+    ProviderFamily(kind="ollama", writes_calls=True),
+    ProviderFamily(kind="vllm", top_k=True, writes_calls=True),
+    ProviderFamily(kind="llamacpp", top_k=True, writes_calls=True),
     ProviderFamily(kind="compatible"),
 )
 FAMILIES = {family.kind: family for family in _FAMILIES}
@@ -84,6 +98,7 @@ _HOSTS = {
     "api.mistral.ai": "mistral",
 }
 _PORTS = {11434: "ollama"}
+_AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 
 
 def family_of(kind: str, base_url: str) -> ProviderFamily:
@@ -91,4 +106,13 @@ def family_of(kind: str, base_url: str) -> ProviderFamily:
     if kind != "openai":
         return FAMILIES[kind]
     parsed = urlsplit(base_url)
-    return FAMILIES[_HOSTS.get(parsed.hostname or "") or _PORTS.get(parsed.port or 0) or "compatible"]
+    host = parsed.hostname or ""
+    if host.endswith(_AZURE):
+        return FAMILIES["azure"]
+    return FAMILIES[_HOSTS.get(host) or _PORTS.get(parsed.port or 0) or "compatible"]
+
+
+def key_headers(family: ProviderFamily, key: str | None) -> dict[str, str]:
+    if not key:
+        return {}
+    return {"api-key": key} if family.key_header == "api-key" else {"Authorization": f"Bearer {key}"}

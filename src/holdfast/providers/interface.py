@@ -6,6 +6,7 @@ from typing import Literal, Protocol, cast
 
 import msgspec
 
+from holdfast.core.chats import ProviderTool
 from holdfast.core.ids import FileId
 from holdfast.core.parts import Parts
 from holdfast.core.shapes import Json, Record
@@ -63,6 +64,10 @@ class ModelRequest(Record, frozen=True, kw_only=True):
     # Calls with the same key share a prefix (a chat's id): some providers route by it.
     cache_key: str | None = None
     purpose: Purpose = "turn"
+    # The turn of the chat that the call belongs to.
+    turn: int = 0
+    # Tools that the provider runs itself, by our names for them.
+    provider_tools: tuple[ProviderTool, ...] = ()
     # Which try at the step this is, from 1. Only the demo model looks at it.
     attempt: int = 1
 
@@ -73,6 +78,12 @@ class _Event(msgspec.Struct, frozen=True, gc=False):
 
 class TextDelta(_Event, frozen=True, gc=False):
     text: str
+
+
+class TextEnd(_Event, frozen=True, gc=False):
+    """The text so far is one part; `provider_data` is what its provider wants back with it."""
+
+    provider_data: Json | msgspec.UnsetType = msgspec.UNSET
 
 
 class ReasoningDelta(_Event, frozen=True, gc=False):
@@ -104,9 +115,11 @@ class ToolCallText(_Event, frozen=True, gc=False):
 
 
 class ToolCallEnd(_Event, frozen=True, gc=False):
-    """The input of this call is whole."""
+    """The input of this call is whole. `whole` is all of it where the provider repeats it at the end: it
+    counts, whatever the pieces were."""
 
     key: int
+    whole: str | None = None
 
 
 class ProviderCall(_Event, frozen=True, gc=False):
@@ -142,6 +155,7 @@ class Finished(_Event, frozen=True, gc=False):
 
 Event = (
     TextDelta
+    | TextEnd
     | ReasoningDelta
     | ReasoningEnd
     | ToolCallStart

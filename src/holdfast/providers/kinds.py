@@ -16,6 +16,7 @@ class Kind(Record, frozen=True, kw_only=True):
     prices: str | None = None
 
 
+PYDANTIC_AI = "pydantic-ai"
 _THREE = ("low", "medium", "high")
 
 _KINDS = (
@@ -71,6 +72,19 @@ _KINDS = (
         efforts=("none", "high"),
         prices="mistral",
     ),
+    Kind(
+        name="google",
+        base_url="https://generativelanguage.googleapis.com/v1beta",
+        key_variable="GEMINI_API_KEY",
+        first_model="gemini-3.8-flash",
+        inputs=("text", "image", "pdf"),
+        efforts=_THREE,
+        prices="google",
+    ),
+    # The address is that of one's own resource.
+    Kind(name="azure", base_url="", key_variable="AZURE_OPENAI_API_KEY", prices="azure"),
+    # Every other provider, through the library that the extra of this name installs.
+    Kind(name=PYDANTIC_AI, base_url="pydantic-ai:"),
     Kind(name="ollama", base_url="http://127.0.0.1:11434/v1", key_variable=None),
     Kind(name="vllm", base_url="http://127.0.0.1:8000/v1"),
     Kind(name="llamacpp", base_url="http://127.0.0.1:8080/v1"),

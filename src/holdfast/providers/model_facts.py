@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from holdfast.core.shapes import Record
 from holdfast.providers.claude_models import traits_of
 from holdfast.providers.configs import MAX_CONTEXT, MAX_OUTPUT, Input, ModelConfig
+from holdfast.providers.gemini_models import gemini_traits
 from holdfast.providers.kinds import KINDS
 
 _INPUTS: tuple[Input, ...] = get_args(Input)
@@ -20,6 +21,7 @@ _MOST_PRICE = 10**12
 # OpenAI's models that do not reason, and those that read text alone.
 _PLAIN = re.compile(r"gpt-(?:3|4|image|audio|realtime)|chatgpt|davinci|babbage|o1-(?:mini|preview)")
 _TEXT_ONLY = re.compile(r"gpt-3|gpt-4(?:-\d{4})?$|gpt-oss|o1-mini|o3-mini|davinci|babbage")
+_AZURE_THINKS = re.compile(r"gpt-[5-9]|(?<![a-z0-9])o\d(?![a-z0-9])")
 _GROQ_THINKS = re.compile(r"gpt-oss|qwen3|qwen-3")
 _MISTRAL_THINKS = re.compile(r"magistral|mistral-(?:medium|small)-latest")
 
@@ -78,15 +80,15 @@ def described(config: ModelConfig, facts: ModelFacts) -> ModelConfig:
     counts."""
     return replace(
         config,
-        context_limit=_lower(config.context_limit, facts.context_limit) or facts.usual_context,
-        max_output=_lower(config.max_output, facts.max_output) or config.max_output,
+        context_limit=lower(config.context_limit, facts.context_limit) or facts.usual_context,
+        max_output=lower(config.max_output, facts.max_output) or config.max_output,
         inputs=config.inputs or facts.inputs or ("text",),
         efforts=config.efforts or facts.efforts,
         tools=config.tools and facts.tools is not False,
     )
 
 
-def _lower(one: int | None, other: int | None) -> int | None:
+def lower(one: int | None, other: int | None) -> int | None:
     return min(one, other) if one and other else one or other
 
 
@@ -98,6 +100,14 @@ def facts_by_name(family: str, model: str) -> ModelFacts:
             return ModelFacts(
                 inputs=("text", "image", "pdf"), efforts=traits_of(name).efforts or _THREE, tools=True
             )
+        case "google":
+            traits = gemini_traits(name)
+            inputs: tuple[Input, ...] = ("text", "image") if "gemma" in name else ("text", "image", "pdf")
+            return ModelFacts(inputs=inputs, efforts=traits.efforts)
+        case "azure":
+            # People name their deployments as they like.
+            efforts = _THREE if _AZURE_THINKS.search(name) else ()
+            return ModelFacts(inputs=("text", "image", "pdf"), efforts=efforts)
         case "openai":
             return ModelFacts(
                 inputs=("text",) if _TEXT_ONLY.search(name) else ("text", "image", "pdf"),
@@ -146,7 +156,7 @@ def _listed(entry: Object) -> ListedModel:
         title=_text(entry.get("display_name"), 200) or _text(entry.get("name"), 200),
         owner=_text(entry.get("owned_by"), 100),
         facts=ModelFacts(
-            context_limit=_lower(context, served),
+            context_limit=lower(context, served),
             max_output=_first(
                 top.get("max_completion_tokens"),
                 entry.get("max_completion_tokens"),
@@ -207,6 +217,24 @@ def _per_million(value: object) -> int | None:
     except ValueError:
         return None
     return round(price) if math.isfinite(price) and 0 <= price <= _MOST_PRICE else None
+
+
+def google_models(answer: object) -> list[ListedModel]:
+    """The answer to Google's `GET /models`: those of them that answer in a stream of text."""
+    entries = [_object(entry) for entry in _list(_object(answer).get("models"), "models")]
+    found = [
+        ListedModel(
+            id=(_text(entry.get("name"), 200) or "").removeprefix("models/"),
+            title=_text(entry.get("displayName"), 200),
+            facts=ModelFacts(
+                context_limit=_first(entry.get("inputTokenLimit"), most=MAX_CONTEXT),
+                max_output=_first(entry.get("outputTokenLimit"), most=MAX_OUTPUT),
+            ),
+        )
+        for entry in entries
+        if "generateContent" in _words(entry.get("supportedGenerationMethods"))
+    ]
+    return sorted((model for model in found if model.id), key=lambda model: model.id)
 
 
 # --- servers on one's own machine ---

@@ -11,7 +11,7 @@ USUAL_OUTPUT = 4096
 # Less room than this for an answer means that the prompt is too long, not the answer.
 LEAST_ROOM = 256
 
-_TOKENS = r"[`'\"]?max_(?:completion_|output_|new_)?tokens[`'\"]?"
+_TOKENS = r"[`'\"]?max(?:_(?:completion_|output_|new_)?tokens|OutputTokens)[`'\"]?"
 # The model's own maximum.
 _OWN_MAXIMUM = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -22,6 +22,10 @@ _OWN_MAXIMUM = tuple(
         rf"valid range of {_TOKENS} is \[\d+, ?(\d+)\]",
         rf"{_TOKENS}.{{0,80}}(?:maximum|limit)(?: value)?(?: of| is|:) [`'\"]?(\d+)",
     )
+)
+_EXCLUSIVE = re.compile(
+    rf"{_TOKENS}.{{0,60}}supported range is from \d+ \(inclusive\) to (\d{{1,9}}) \(exclusive\)",
+    re.IGNORECASE,
 )
 # The context, and what the prompt takes of it.
 _CONTEXT = tuple(
@@ -64,6 +68,8 @@ def output_limit(words: str) -> ModelLimits | None:
         limit = int(found["limit"])
         room = limit - int(found["prompt"]) - int(found.groupdict().get("more") or 0)
         return ModelLimits(context_limit=limit, room=room) if room >= LEAST_ROOM else None
+    if found := _EXCLUSIVE.search(words):
+        return ModelLimits(max_output=int(found[1]) - 1) if int(found[1]) > 1 else None
     for found in _matches(_OWN_MAXIMUM, words):
         most = int(found[1])
         return ModelLimits(max_output=most) if most > 0 else None

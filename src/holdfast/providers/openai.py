@@ -1,14 +1,17 @@
 """The OpenAI chat format as it streams back, from OpenAI and from everyone who speaks it more or less."""
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 import msgspec
 
+from holdfast.core.errors import AttemptFailed
 from holdfast.core.shapes import Json
 from holdfast.providers.decoding import Decoder
 from holdfast.providers.encoding import stable_text
 from holdfast.providers.failures import Endpoint
-from holdfast.providers.families import ProviderFamily
+from holdfast.providers.families import ProviderFamily, key_headers
+from holdfast.providers.input_repair import Parsed, parse_input
 from holdfast.providers.interface import (
     Event,
     Finished,
@@ -16,6 +19,7 @@ from holdfast.providers.interface import (
     ReasoningDelta,
     ReasoningEnd,
     ReportedUsage,
+    SourceFound,
     StopReason,
     TextDelta,
     ToolCallEnd,
@@ -23,6 +27,8 @@ from holdfast.providers.interface import (
     ToolCallText,
 )
 from holdfast.providers.openai_request import request_body
+from holdfast.providers.text_calls import Piece as TextPiece
+from holdfast.providers.text_calls import TextCalls
 from holdfast.providers.think_tags import Piece, ThinkTags
 from holdfast.providers.usage import usage
 
@@ -60,6 +66,7 @@ class _Delta(msgspec.Struct, gc=False):
     # The one call that servers of the first version of the format knew.
     function_call: _Function | None = None
     refusal: str | None = None
+    annotations: list[dict[str, Json]] | None = None
 
 
 class _Choice(msgspec.Struct, gc=False):
@@ -80,6 +87,8 @@ class _Chunk(msgspec.Struct, gc=False):
     id: str | None = None
     model: str | None = None
     x_groq: _PerGroq | None = None
+    # Of other formats, which some address may answer with.
+    type: str | None = None
 
 
 _decoder = Decoder(_Chunk)
@@ -93,27 +102,48 @@ _STOPS: dict[str, StopReason] = {
 
 
 class OpenAIFormat:
-    path = "/chat/completions"
-
-    def __init__(self, family: ProviderFamily) -> None:
+    def __init__(self, family: ProviderFamily, *, by_deployment: bool = False) -> None:
+        """`by_deployment`: the model stands in the path, as Azure's older addresses want it."""
         self._family = family
+        self._by_deployment = by_deployment
 
     @property
     def kind(self) -> str:
         return self._family.kind
 
+    def path(self, request: ModelRequest) -> str:
+        if self._by_deployment:
+            return f"/deployments/{quote(request.model.model, safe='')}/chat/completions"
+        return "/chat/completions"
+
     def headers(self, request: ModelRequest, key: str | None) -> dict[str, str]:
-        return {"Authorization": f"Bearer {key}"} if key else {}
+        return key_headers(self._family, key)
 
     def body(self, request: ModelRequest) -> bytes:
         return request_body(request, self._family)
 
+    def differently(self, request: ModelRequest, failed: AttemptFailed) -> bool:
+        return False
+
+    def runs(self, request: ModelRequest) -> tuple[str, ...]:
+        return tuple(self._family.provider_tools)
+
     def reading(self, request: ModelRequest, endpoint: Endpoint) -> "OpenAIReading":
-        return OpenAIReading(self._family.kind, request.model.model, endpoint)
+        return OpenAIReading(self._family.kind, request.model.model, endpoint, self._written_by(request))
+
+    def _written_by(self, request: ModelRequest) -> TextCalls | None:
+        """Who looks for calls in the text, if the model may write them there."""
+        model = request.model
+        wanted = model.text_tool_calls
+        if wanted == "off" or (wanted == "auto" and not self._family.writes_calls):
+            return None
+        if not request.tools or not model.tools or request.tool_choice == "none":
+            return None
+        return TextCalls([tool.name for tool in request.tools])
 
 
 class OpenAIReading:
-    def __init__(self, kind: str, model: str, endpoint: Endpoint) -> None:
+    def __init__(self, kind: str, model: str, endpoint: Endpoint, written: TextCalls | None = None) -> None:
         self.done = False
         self._kind = kind
         self._asked_model = model
@@ -125,11 +155,18 @@ class OpenAIReading:
         self._reasons = False
         # Until it is known whether the text begins with reasoning in tags.
         self._tags: ThinkTags | None = ThinkTags()
+        # Who looks for calls in the text, until one comes as it should.
+        self._written = written
         self._details: list[dict[str, Json]] = []
         # The calls by the index under which their pieces come, and the one that grew last.
         self._keys: dict[int, tuple[int, str]] = {}
         self._calls = 0
         self._open: int | None = None
+        # Of a call without an index and a name that came before: what was written of its input.
+        self._loose = ""
+        # Calls whose name has not come yet, by index: their ids and what was written of their inputs.
+        self._nameless: dict[int, tuple[str, list[str]]] = {}
+        self._counted = False
 
     def read(self, payload: bytes) -> Sequence[Event]:
         if self.done or not payload:
@@ -140,6 +177,8 @@ class OpenAIReading:
         chunk = _decoder.decode(payload)
         if chunk is None:
             raise self._endpoint.unreadable(payload)
+        if chunk.type is not None and chunk.choices is None and not chunk.error:
+            self._check_format(chunk.type)
         if (
             chunk.choices
             and self._response_id is not None
@@ -172,8 +211,18 @@ class OpenAIReading:
                 events.extend(self._choice(choice))
         counts = chunk.usage or (chunk.x_groq.usage if chunk.x_groq else None)
         if counts:
-            events.append(read_usage(counts))
+            report = read_usage(counts)
+            # Some end with a report of nothing, after one that said it all.
+            if report.usage.total or not self._counted:
+                self._counted = True
+                events.append(report)
         return events
+
+    def _check_format(self, kind: str) -> None:
+        if kind.startswith("response."):
+            raise self._endpoint.other_format("chat", "responses")
+        if kind in ("message_start", "content_block_start", "content_block_delta"):
+            raise self._endpoint.other_format("chat", "anthropic")
 
     def _choice(self, choice: _Choice) -> Sequence[Event]:
         if self._finish is not None:
@@ -185,7 +234,15 @@ class OpenAIReading:
             return ()
         content = delta.content
         plain = delta.tool_calls is None and delta.function_call is None
-        if isinstance(content, str) and content and plain and not self._reasons and self._tags is None:
+        if (
+            isinstance(content, str)
+            and content
+            and plain
+            and not self._reasons
+            and self._tags is None
+            and self._written is None
+            and delta.annotations is None
+        ):
             return (TextDelta(content),)
         return self._delta(delta)
 
@@ -209,6 +266,8 @@ class OpenAIReading:
         if delta.refusal:
             self._refused = True
             events.append(TextDelta(delta.refusal))
+        for annotation in delta.annotations or ():
+            self._cite(annotation, events)
         calls = delta.tool_calls or ()
         if delta.function_call is not None:
             calls = (*calls, _CallDelta(index=0, function=delta.function_call))
@@ -232,6 +291,8 @@ class OpenAIReading:
         if self._tags is not None:
             self._say(self._tags.end(), events)
             self._tags = None
+        if self._written is not None:
+            self._tell(self._written.end(), events)
 
     def _say(self, pieces: Sequence[Piece], events: list[Event]) -> None:
         for kind, text in pieces:
@@ -240,7 +301,28 @@ class OpenAIReading:
                 events.append(ReasoningDelta(text))
             else:
                 events.extend(self._end_reasoning())
-                events.append(TextDelta(text))
+                if self._written is None:
+                    events.append(TextDelta(text))
+                else:
+                    self._tell(self._written.feed(text), events)
+
+    def _tell(self, pieces: Sequence[TextPiece], events: list[Event]) -> None:
+        """Text, and the calls that were found in it."""
+        for piece in pieces:
+            if isinstance(piece, str):
+                events.append(TextDelta(piece))
+                continue
+            key = self._calls
+            self._calls += 1
+            events.append(ToolCallStart(key, piece.call.name, "", self._kind))
+            events.append(ToolCallText(key, piece.call.input))
+            events.append(ToolCallEnd(key))
+
+    def _cite(self, annotation: dict[str, Json], events: list[Event]) -> None:
+        found = _object(annotation.get("url_citation")) or annotation
+        url, title = found.get("url"), found.get("title")
+        if isinstance(url, str) and url:
+            events.append(SourceFound(url, title if isinstance(title, str) else None))
 
     def _chunks(self, chunks: list[_ContentChunk], events: list[Event]) -> None:
         for chunk in chunks:
@@ -264,31 +346,57 @@ class OpenAIReading:
 
     def _call(self, call: _CallDelta, events: list[Event]) -> None:
         function = call.function or _Function()
+        arguments = function.arguments
+        text = arguments if isinstance(arguments, str) else stable_text(arguments) if arguments else ""
         index = call.index if call.index is not None else -1
         known = self._keys.get(index)
-        # The same index again with another id is another call: some servers give every call the index 0, or
-        # none.
-        renamed = known is not None and call.id and call.id != known[1] and function.name
-        if known is None or renamed or (index == -1 and function.name and not call.id):
-            if self._open is not None:
-                events.append(ToolCallEnd(self._open))
-            key = self._calls
-            self._calls += 1
-            known = (key, call.id or "")
-            self._keys[index] = known
-            data = {"extra_content": call.extra_content} if call.extra_content else None
-            events.append(ToolCallStart(key, function.name or "", call.id or "", self._kind, data))
+        if known is None and not function.name:
+            # The name comes later than the id, at some.
+            call_id, texts = self._nameless.setdefault(index, (call.id or "", []))
+            self._nameless[index] = (call_id or call.id or "", texts)
+            texts.append(text)
+            return
+        if known is None or self._is_another(call, function, index, known[1]):
+            known = self._begin_call(call, function, index, events)
         self._open = known[0]
-        arguments = function.arguments
-        if arguments:
-            text = arguments if isinstance(arguments, str) else stable_text(arguments)
+        if text:
+            if index == -1:
+                self._loose += text
             events.append(ToolCallText(known[0], text))
+
+    def _is_another(self, call: _CallDelta, function: _Function, index: int, known_id: str) -> bool:
+        """The same index again with another id is another call: some servers give every call the index 0, or
+        none."""
+        if call.id and known_id and call.id != known_id:
+            return bool(function.name)
+        if index != -1 or not function.name or call.id:
+            return False
+        # Neither index nor id: the name again begins another call, unless the input before is not whole.
+        return not self._loose.strip() or isinstance(parse_input(self._loose, cut=True), Parsed)
+
+    def _begin_call(
+        self, call: _CallDelta, function: _Function, index: int, events: list[Event]
+    ) -> tuple[int, str]:
+        if self._open is not None:
+            events.append(ToolCallEnd(self._open))
+        early_id, early = self._nameless.pop(index, ("", []))
+        key, call_id = self._calls, call.id or early_id
+        self._calls += 1
+        self._keys[index] = (key, call_id)
+        self._loose = ""
+        data = {"extra_content": call.extra_content} if call.extra_content else None
+        events.append(ToolCallStart(key, function.name or "", call_id, self._kind, data))
+        events.extend(ToolCallText(key, text) for text in early if text)
+        return key, call_id
 
     def _close(self) -> list[Event]:
         """Everything that is still open is whole, now that the answer is."""
         events: list[Event] = []
         self._end_text(events)
         events.extend(self._end_reasoning())
+        for index, (call_id, _) in list(self._nameless.items()):
+            # Nobody said which tool: the model is told.
+            self._begin_call(_CallDelta(id=call_id), _Function(), index, events)
         events.extend(ToolCallEnd(key) for key in range(self._calls))
         return events
 
@@ -305,6 +413,7 @@ def read_usage(counts: dict[str, Json]) -> ReportedUsage:
             cache_read=prompt.get("cached_tokens") or counts.get("prompt_cache_hit_tokens") or 0,
             cache_write=prompt.get("cache_write_tokens") or 0,
             reasoning=completion.get("reasoning_tokens") or 0,
+            total=counts.get("total_tokens"),
         ),
         float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1_000_000 else None,
     )

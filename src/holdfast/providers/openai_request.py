@@ -60,6 +60,8 @@ def _fields(request: ModelRequest, family: ProviderFamily) -> dict[str, object]:
     if family.kind == "openrouter" and model.model.startswith("anthropic/"):
         # Everyone else behind it caches by itself.
         fields["cache_control"] = {"type": "ephemeral"}
+    for tool in request.provider_tools:
+        fields.update(family.provider_tools[tool])
     fields.update(_effort(request.effort, family))
     fields.update(model.provider_options)
     return fields
@@ -194,16 +196,16 @@ def _file(part: File, request: ModelRequest, family: ProviderFamily) -> _Object 
     if content is None:
         return None
     if part.media_type.startswith("image/") and "image" in request.model.inputs:
-        return {"type": "image_url", "image_url": {"url": _data_url(part.media_type, content)}}
+        return {"type": "image_url", "image_url": {"url": data_url(part.media_type, content)}}
     if part.media_type == "application/pdf" and "pdf" in request.model.inputs and family.documents:
         return {
             "type": "file",
-            "file": {"filename": part.name, "file_data": _data_url(part.media_type, content)},
+            "file": {"filename": part.name, "file_data": data_url(part.media_type, content)},
         }
     return None
 
 
-def _data_url(media_type: str, content: bytes) -> str:
+def data_url(media_type: str, content: bytes) -> str:
     return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
 
 

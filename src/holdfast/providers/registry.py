@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Self, cast
 
 from msgspec.structs import replace
 
+from holdfast.core.chats import ProviderTool
 from holdfast.core.errors import AttemptFailed, Bug, InvalidInput, NotFound
 from holdfast.core.failures import Failure, ModelLimits
 from holdfast.core.shapes import Record
 from holdfast.providers.anthropic import AnthropicFormat
 from holdfast.providers.configs import (
+    PROVIDER_TOOLS,
     Input,
     ModelConfig,
     ProviderConfig,
@@ -26,12 +28,14 @@ from holdfast.providers.configs import (
 from holdfast.providers.demo import DemoAdapter
 from holdfast.providers.failures import Endpoint
 from holdfast.providers.families import family_of
+from holdfast.providers.google import GoogleFormat
 from holdfast.providers.interface import Adapter
-from holdfast.providers.kinds import KINDS, Kind
-from holdfast.providers.model_facts import ModelFacts, described, facts_by_name
+from holdfast.providers.kinds import KINDS, PYDANTIC_AI, Kind
+from holdfast.providers.model_facts import ModelFacts, described, facts_by_name, lower
 from holdfast.providers.openai import OpenAIFormat
 from holdfast.providers.proxies import proxy_of
 from holdfast.providers.redact import Redactor
+from holdfast.providers.responses import ResponsesFormat
 from holdfast.providers.wire import StreamLimits, WireFormat
 
 if TYPE_CHECKING:
@@ -95,14 +99,14 @@ def complete(
     named = {model.name: model for model in models}
     for provider in known.values():
         check_provider(provider)
-        _kind(provider)
+        check_kind(provider)
     for model in named.values():
         check_model(model)
         if model.provider not in known and model.provider not in KINDS:
             raise InvalidInput(f"[models.{model.name}]: there is no provider {model.provider}")
     for kind in KINDS.values():
         wanted = any(model.provider == kind.name for model in named.values())
-        keyed = kind.key_variable is not None and bool(environ.get(kind.key_variable, "").strip())
+        keyed = bool(kind.key_variable and kind.base_url and environ.get(kind.key_variable, "").strip())
         if kind.name not in known and (wanted or (keyed and not _uses_kind(known, kind.name))):
             known[kind.name] = ProviderConfig(name=kind.name, kind=kind.name)
             if not wanted and kind.first_model is not None:
@@ -115,6 +119,9 @@ def complete(
     if not named and all(provider.kind == "demo" for provider in known.values()):
         known.setdefault("demo", ProviderConfig(name="demo", kind="demo"))
         named["demo"] = ModelConfig(name="demo", provider="demo", model="demo", context_limit=100_000)
+    for model in named.values():
+        if (fault := unfit(model, known[model.provider])) is not None:
+            raise InvalidInput(f"[models.{model.name}]: {fault[1]}", field=fault[0])
     if default and default not in named:
         raise InvalidInput(
             f"[models] default names {default}, and there is no such model; there is "
@@ -142,22 +149,51 @@ def _add_first_model(models: dict[str, ModelConfig], kind: Kind, provider: str) 
     )
 
 
-def _kind(provider: ProviderConfig) -> Kind:
+def check_kind(provider: ProviderConfig) -> Kind:
+    """Raises InvalidInput when there is no such kind, or it cannot be what is said of it."""
     kind = KINDS.get(provider.kind)
     if kind is None:
         raise InvalidInput(
             f"[providers.{provider.name}]: kind is one of {', '.join(KINDS)}, not {provider.kind}"
         )
-    if provider.api != "chat":
-        raise InvalidInput(
-            f'[providers.{provider.name}]: api = "{provider.api}" is not supported yet, use "chat"'
-        )
+    where = f"[providers.{provider.name}]"
+    if provider.api != "chat" and not _is_openai(kind.name):
+        raise InvalidInput(f'{where}: api = "{provider.api}" is for kinds that speak the OpenAI format')
+    if not kind.base_url and not provider.base_url:
+        raise InvalidInput(f"{where}: kind {kind.name} needs the base_url of your own resource")
     return kind
+
+
+def _is_openai(kind: str) -> bool:
+    return kind not in ("anthropic", "google", "demo", PYDANTIC_AI)
+
+
+def unfit(model: ModelConfig, provider: ProviderConfig) -> tuple[str, str] | None:
+    """What is configured for the model and its provider cannot do: the field, and what is wrong with it."""
+    if model.chain and provider.api != "responses":
+        return "chain", f'chain needs api = "responses" of [providers.{provider.name}]'
+    if wrong := [tool for tool in model.provider_tools if tool not in provider_tools_of(provider)]:
+        can = ", ".join(provider_tools_of(provider)) or "no tool"
+        return "provider_tools", f"{provider.name} does not run {', '.join(wrong)} itself; it runs {can}"
+    if provider.kind == PYDANTIC_AI and ":" not in model.model:
+        return "model", "model is written as provider:model here, as in bedrock:amazon.nova-lite-v1:0"
+    return None
+
+
+def provider_tools_of(provider: ProviderConfig) -> tuple[ProviderTool, ...]:
+    """The tools that a provider runs itself, as far as its format goes."""
+    kind = check_kind(provider)
+    if kind.name in ("anthropic", "google", PYDANTIC_AI) or provider.api == "responses":
+        return PROVIDER_TOOLS
+    if kind.name == "demo":
+        return ()
+    known = family_of(kind.name, provider.base_url or kind.base_url).provider_tools
+    return tuple(tool for tool in PROVIDER_TOOLS if tool in known)
 
 
 def _written_key(provider: ProviderConfig) -> str | None:
     """As it is configured; without that, the usual variable of its kind."""
-    variable = _kind(provider).key_variable
+    variable = check_kind(provider).key_variable
     return f"env:{variable}" if provider.api_key is None and variable is not None else provider.api_key
 
 
@@ -251,9 +287,9 @@ class ModelRegistry:
         self._facts[provider] = {**self._facts.get(provider, {}), **facts}
 
     def family(self, provider: ProviderConfig) -> str:
-        """Whose dialect it speaks: `anthropic`, or a family of the OpenAI format."""
-        kind = _kind(provider)
-        if kind.name in ("anthropic", "demo"):
+        """Whose dialect it speaks: `anthropic`, `google`, or a family of the OpenAI format."""
+        kind = check_kind(provider)
+        if not _is_openai(kind.name):
             return kind.name
         return family_of(kind.name, provider.base_url or kind.base_url).kind
 
@@ -287,15 +323,26 @@ class ModelRegistry:
         return adapter
 
     def _make(self, provider: ProviderConfig) -> Adapter:
-        kind = _kind(provider)
+        kind = check_kind(provider)
         if kind.name == "demo":
             return DemoAdapter(provider.name)
+        if kind.name == PYDANTIC_AI:
+            # The library is loaded by the first call, off the loop.
+            from holdfast.providers.pydantic_ai_adapter import PydanticAIAdapter
+
+            return PydanticAIAdapter(provider, read_key(provider.api_key, self._environ), self._limits)
         from holdfast.providers.transport import HttpAdapter
 
         to = self.connection(provider)
         _, wire = _wire(provider, kind)
         return HttpAdapter(
-            to.session, wire, to.endpoint, key=to.key, limits=self._limits, environ=self._environ
+            to.session,
+            wire,
+            to.endpoint,
+            key=to.key,
+            limits=self._limits,
+            environ=self._environ,
+            query=f"api-version={provider.api_version}" if provider.api_version else "",
         )
 
     def connection(self, provider: ProviderConfig) -> ProviderConnection:
@@ -310,7 +357,7 @@ class ModelRegistry:
                 "auth",
                 f"{provider.name} has no key: {error.text}. Set it, or choose another model.",
             ) from None
-        url, _ = _wire(provider, _kind(provider))
+        url, _ = _wire(provider, check_kind(provider))
         place = key_place(
             provider if provider.api_key else ProviderConfig(name=provider.name, kind="", api_key=written)
         )
@@ -356,7 +403,15 @@ def _wire(provider: ProviderConfig, kind: Kind) -> tuple[str, WireFormat]:
     if kind.name == "anthropic":
         # Written with the version by people who come from the other format.
         return url.removesuffix("/v1"), AnthropicFormat()
-    return url, OpenAIFormat(family_of(kind.name, url))
+    if kind.name == "google":
+        return url, GoogleFormat()
+    family = family_of(kind.name, url)
+    # Azure's addresses of old: the API below the resource, and the model in the path.
+    is_resource = family.kind == "azure" and not url.endswith("/v1") and "/openai/deployments/" not in url
+    root = f"{url.removesuffix('/openai')}/openai" if is_resource else url
+    if provider.api == "responses":
+        return root, ResponsesFormat(family)
+    return root, OpenAIFormat(family, by_deployment=is_resource)
 
 
 def _within(config: ModelConfig, limits: ModelLimits | None) -> ModelConfig:
@@ -365,7 +420,7 @@ def _within(config: ModelConfig, limits: ModelLimits | None) -> ModelConfig:
     return replace(
         config,
         max_output=min(config.max_output, limits.max_output or config.max_output),
-        context_limit=limits.context_limit or config.context_limit,
+        context_limit=lower(config.context_limit, limits.context_limit),
         tools=config.tools and limits.tools,
     )
 

@@ -23,6 +23,8 @@ _AT_ONCE = 32
 # How long a connection may take to end after the last event before it is closed instead of kept for the next
 # call.
 _ENDING_SECONDS = 0.05
+# What answers of the formats hold that came in one piece.
+_WHOLE_ANSWERS = frozenset({"choices", "content", "output", "candidates"})
 _CONNECTIONS = 1000
 _KEEP_SECONDS = 30.0
 
@@ -51,13 +53,15 @@ class HttpAdapter:
         key: str | None,
         limits: StreamLimits,
         environ: Mapping[str, str],
+        query: str = "",
     ) -> None:
         self._session = session
         self._wire = wire
         self._endpoint = endpoint
         self._key = key
         self._limits = limits
-        self._url = endpoint.url.rstrip("/") + wire.path
+        self._url = endpoint.url.rstrip("/")
+        self._query = f"?{query}" if query else ""
         self._proxy = proxy_of(self._url, environ)
 
     @property
@@ -68,29 +72,49 @@ class HttpAdapter:
         return self._wire.body(request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
-        response = await self._send(request)
-        watch = _Watch(response, self._limits)
-        try:
-            reading = self._wire.reading(request, self._endpoint)
-            reader = EventReader()
-            while not reading.done and (chunk := await self._next(response, watch)):
-                payloads = reader.feed(chunk)
-                watch.saw(len(chunk), reader, heard=bool(payloads))
-                for number, payload in enumerate(payloads, 1):
+        runs = self._wire.runs(request) if request.provider_tools else ()
+        if wrong := [tool for tool in request.provider_tools if tool not in runs]:
+            raise self._endpoint.cannot_run(request.model.model, wrong)
+        for again in (False, True):
+            begun = False
+            response: aiohttp.ClientResponse | None = None
+            watch: _Watch | None = None
+            try:
+                response = await self._send(request)
+                watch = _Watch(response, self._limits)
+                reading = self._wire.reading(request, self._endpoint)
+                reader = EventReader()
+                while not reading.done and (chunk := await self._next(response, watch)):
+                    payloads = reader.feed(chunk)
+                    watch.saw(len(chunk), reader, heard=bool(payloads))
+                    for number, payload in enumerate(payloads, 1):
+                        for event in reading.read(payload):
+                            begun = True
+                            yield event
+                        if number % _AT_ONCE == 0:
+                            await asyncio.sleep(0)
+                for payload in reader.end():
                     for event in reading.read(payload):
+                        begun = True
                         yield event
-                    if number % _AT_ONCE == 0:
-                        await asyncio.sleep(0)
-            for payload in reader.end():
-                for event in reading.read(payload):
+                for event in reading.end():
                     yield event
-            for event in reading.end():
-                yield event
-            await self._finish(response)
-        finally:
-            watch.stop()
-            # A response that was read to its end gave its connection back before, and is not touched by this.
-            response.close()
+                await self._finish(response)
+                return
+            except AttemptFailed as failed:
+                if again or begun or not self._wire.differently(request, failed):
+                    raise
+            finally:
+                if watch is not None:
+                    watch.stop()
+                # A response that was read to its end gave its connection back before, and is not touched by
+                # this.
+                if response is not None:
+                    response.close()
+
+    def _address(self, request: ModelRequest) -> str:
+        path = self._wire.path(request)
+        return self._url + path + (self._query.replace("?", "&") if "?" in path else self._query)
 
     async def _send(self, request: ModelRequest) -> aiohttp.ClientResponse:
         headers = {
@@ -103,7 +127,7 @@ class HttpAdapter:
         try:
             async with asyncio.timeout(self._limits.silence_seconds):
                 response = await self._session.post(
-                    self._url,
+                    self._address(request),
                     data=self._wire.body(request),
                     headers=headers,
                     # A key is meant for the host it was given for, and for no other that this one names.
@@ -134,7 +158,7 @@ class HttpAdapter:
         if "html" in kind or body.lstrip()[:1] == b"<":
             raise self._endpoint.not_a_model_server(body, 200)
         said = _json_of(body)
-        if isinstance(said, dict) and ("choices" in said or "content" in said):
+        if isinstance(said, dict) and said.keys() & _WHOLE_ANSWERS:
             raise self._endpoint.unstreamed()
         # A gateway that fails before the stream may say so with a 200.
         raise self._endpoint.complained(request.model.model, cast(Json, said))

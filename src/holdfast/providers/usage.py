@@ -17,10 +17,17 @@ def tokens(value: Json) -> int:
 
 
 def usage(
-    *, total_input: Json, output: Json, cache_read: Json = 0, cache_write: Json = 0, reasoning: Json = 0
+    *,
+    total_input: Json,
+    output: Json,
+    cache_read: Json = 0,
+    cache_write: Json = 0,
+    reasoning: Json = 0,
+    total: Json = 0,
 ) -> Usage:
-    known_input = tokens(total_input)
+    """`total` counts where nothing says what of it was read: then all that was not written was."""
     known_output = tokens(output)
+    known_input = tokens(total_input) or max(tokens(total) - known_output, 0)
     read = min(tokens(cache_read), known_input)
     return Usage(
         input=known_input,

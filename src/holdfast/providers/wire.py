@@ -4,6 +4,7 @@ it travels is the transport's."""
 from collections.abc import Sequence
 from typing import Protocol
 
+from holdfast.core.errors import AttemptFailed
 from holdfast.core.shapes import Record
 from holdfast.providers.failures import Endpoint
 from holdfast.providers.interface import Event, ModelRequest
@@ -42,11 +43,21 @@ class WireFormat(Protocol):
     @property
     def kind(self) -> str: ...
 
-    @property
-    def path(self) -> str: ...
+    def path(self, request: ModelRequest) -> str:
+        """Where the request goes, below the provider's address. Never with a key in it."""
+        ...
 
     def headers(self, request: ModelRequest, key: str | None) -> dict[str, str]: ...
 
     def body(self, request: ModelRequest) -> bytes: ...
 
     def reading(self, request: ModelRequest, endpoint: Endpoint) -> Reading: ...
+
+    def runs(self, request: ModelRequest) -> Sequence[str]:
+        """The tools that the provider could run itself in this request."""
+        ...
+
+    def differently(self, request: ModelRequest, failed: AttemptFailed) -> bool:
+        """Whether this refusal, which came before any of the answer, is answered by asking once more at once:
+        the request then has another body."""
+        ...

@@ -88,6 +88,8 @@ async def _request(turn: ActiveTurn, config: ModelConfig, max_output: int | None
         effort=turn.effort,
         max_output=max_output,
         cache_key=turn.chat.chat_id,
+        turn=turn.chat.view.chat.turn,
+        provider_tools=turn.setup.provider_tools,
         attempt=turn.chat.view.chat.attempt,
     )
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace as with_fields
 from holdfast.chats.commands import NewCall
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.calls import UserRule
-from holdfast.core.chats import ClientTool, Settings
+from holdfast.core.chats import ClientTool, ProviderTool, Settings
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.parts import Part
 from holdfast.prompt.sources import PromptSubject
@@ -43,6 +43,8 @@ class TurnSetup:
     tools: ToolRegistry
     system: tuple[str, ...]
     tool_definitions: tuple[ToolDefinition, ...]
+    # Those that the provider runs itself.
+    provider_tools: tuple[ProviderTool, ...]
     permitted: Permitted
     # Whether the chat may use `execute`, if there is such a tool at all.
     has_execute: bool
@@ -101,6 +103,7 @@ def set_up(
         tools=tools,
         system=system(PromptSubject(chosen=chosen, agent=agent, began_at=began_at)),
         tool_definitions=_definitions(tools, chosen.client_tools),
+        provider_tools=_provider_tools(chosen, model_config),
         permitted=Permitted(
             rules=rules,
             client_tools={tool.name: tool for tool in chosen.client_tools},
@@ -140,6 +143,13 @@ def _tools(
     answer = terms.answer
     own = () if answer is None else (answer,)
     return ToolRegistry(own) if not terms.has_tools else tools.with_own(own)
+
+
+def _provider_tools(chosen: Settings, config: ModelConfig | None) -> tuple[ProviderTool, ...]:
+    """What was switched for the chat; else what is configured for the model."""
+    if chosen.provider_tools is not None:
+        return chosen.provider_tools
+    return () if config is None else config.provider_tools
 
 
 def _definitions(tools: ToolRegistry, client_tools: Iterable[ClientTool]) -> tuple[ToolDefinition, ...]:

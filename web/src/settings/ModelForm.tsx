@@ -29,6 +29,8 @@ export function ModelForm({ config, onClose }: { config: ModelConfigShown | null
   const [efforts, setEfforts] = useState(config?.efforts.join(", ") ?? "");
   // Null: nobody said. Then it stays as it was, or as the provider's list has it.
   const [images, setImages] = useState<boolean | null>(null);
+  const [chain, setChain] = useState(config?.chain ?? false);
+  const [search, setSearch] = useState(config?.provider_tools.includes("web_search") ?? false);
   const [enabled, setEnabled] = useState(config?.enabled ?? true);
   const names = (providers.data ?? []).map(one => one.name);
   const provider = chosen || names[0] || "";
@@ -46,6 +48,7 @@ export function ModelForm({ config, onClose }: { config: ModelConfigShown | null
     retry: false,
     staleTime: 60_000,
   });
+  const canChain = providers.data?.find(one => one.name === provider)?.api === "responses";
   const list = useId();
   const known = offered.data?.find(one => one.model === model.trim());
   const takesImages = images ?? imagesOf(config, known);
@@ -70,6 +73,8 @@ export function ModelForm({ config, onClose }: { config: ModelConfigShown | null
         max_output: Number(output) || MAX_OUTPUT,
         efforts: words(efforts),
         inputs: images === null && config !== null ? config.inputs : inputsOf(config, known, takesImages),
+        chain: chain && canChain,
+        provider_tools: providerTools(config, search),
         enabled,
       };
       return call("PUT /model-configs/{name}", { path: { name: name.trim() }, body });
@@ -143,10 +148,18 @@ export function ModelForm({ config, onClose }: { config: ModelConfigShown | null
           onValue={setEfforts}
         />
         <SwitchField label={t.images} hint={t.imagesHint} checked={takesImages} onValue={setImages} />
+        <SwitchField label={t.webSearch} hint={t.webSearchHint} checked={search} onValue={setSearch} />
+        {canChain && <SwitchField label={t.chain} hint={t.chainHint} checked={chain} onValue={setChain} />}
         <SwitchField label={t.enabled} checked={enabled} onValue={setEnabled} />
       </Form>
     </Modal>
   );
+}
+
+/** The search switched on or off, the other tools as they are. */
+function providerTools(config: ModelConfigShown | null, search: boolean): PutModel["provider_tools"] {
+  const others = (config?.provider_tools ?? []).filter(one => one !== "web_search");
+  return search ? [...others, "web_search"] : others;
 }
 
 /** What the list says about the model, or why there is none. */

@@ -18,16 +18,24 @@ const KINDS = [
   "openrouter",
   "groq",
   "mistral",
+  "google",
+  "azure",
+  "pydantic-ai",
   "ollama",
   "vllm",
   "llamacpp",
   "demo",
 ];
 
+const OTHER_FORMATS = new Set(["anthropic", "google", "pydantic-ai", "demo"]);
+const speaksOpenAI = (kind: string): boolean => !OTHER_FORMATS.has(kind);
+
 export function ProviderForm({ provider, onClose }: { provider: ProviderShown | null; onClose: () => void }) {
   const [name, setName] = useState(provider?.name ?? "");
   const [kind, setKind] = useState(provider?.kind ?? "anthropic");
   const [baseUrl, setBaseUrl] = useState(provider?.base_url ?? "");
+  const [api, setApi] = useState<"chat" | "responses">(provider?.api === "responses" ? "responses" : "chat");
+  const [version, setVersion] = useState(provider?.api_version ?? "");
   const [key, setKey] = useState("");
   const [enabled, setEnabled] = useState(provider?.enabled ?? true);
   const save = useChange(
@@ -37,7 +45,8 @@ export function ProviderForm({ provider, onClose }: { provider: ProviderShown | 
         body: {
           kind,
           base_url: baseUrl.trim() || null,
-          api: provider?.api === "responses" ? "responses" : "chat",
+          api: speaksOpenAI(kind) ? api : "chat",
+          api_version: version.trim() || null,
           api_key: key.trim() || null,
           enabled,
         },
@@ -77,6 +86,28 @@ export function ProviderForm({ provider, onClose }: { provider: ProviderShown | 
           value={baseUrl}
           onValue={setBaseUrl}
         />
+        {speaksOpenAI(kind) && (
+          <ChoiceField
+            label={t.api}
+            name="api"
+            value={api}
+            choices={[
+              { value: "chat", title: t.apiChat },
+              { value: "responses", title: t.apiResponses },
+            ]}
+            onValue={value => setApi(value === "responses" ? "responses" : "chat")}
+          />
+        )}
+        {kind === "azure" && (
+          <TextField
+            label={t.apiVersion}
+            name="api_version"
+            hint={t.apiVersionHint}
+            value={version}
+            onValue={setVersion}
+            maxLength={40}
+          />
+        )}
         <TextField
           label={t.apiKey}
           name="api_key"
