@@ -27,7 +27,8 @@ async def library_model(
     server: ProviderServer, family: str, limits: StreamLimits | None = None, **more: Any
 ) -> AsyncGenerator[Model]:
     provider = ProviderConfig(name="other", kind="pydantic-ai", base_url=server.base_url(family), api_key=KEY)
-    chosen = ModelConfig(name="default", provider="other", **{"model": MODELS[family], **more})
+    given: dict[str, Any] = {"model": MODELS[family], **more}
+    chosen = ModelConfig(name="default", provider="other", **given)
     async with ModelRegistry(complete([provider], [chosen], {}), environ={}, limits=limits) as registry:
         yield registry.resolve(None)
 
@@ -111,10 +112,10 @@ async def test_what_the_library_lacks_is_said(server: ProviderServer) -> None:
 
 
 async def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "pydantic_ai" else find(name)
-    )
+    def find(name: str) -> None:
+        assert name == "pydantic_ai"
+
+    monkeypatch.setattr(importlib.util, "find_spec", find)
     provider = ProviderConfig(name="other", kind="pydantic-ai")
     chosen = ModelConfig(name="default", provider="other", model="bedrock:amazon.nova-lite-v1:0")
     async with ModelRegistry(complete([provider], [chosen], {}), environ={}) as registry:

@@ -1,4 +1,4 @@
-// What a model thought, folded, with how long it took.
+// What a model thought, folded, with how long it took and what it was about.
 
 import clsx from "clsx";
 import { Brain, ChevronRight } from "lucide-react";
@@ -8,6 +8,7 @@ import { texts } from "@/texts";
 import { duration } from "@/ui/format";
 import { useTick } from "@/ui/tick";
 import { Markdown } from "./markdown/Markdown";
+import { reasoningTitle } from "./reasoningTitle";
 
 const t = texts.transcript;
 /** Shorter than this is not worth a number. */
@@ -29,7 +30,8 @@ export const Reasoning = memo(function Reasoning({ part, live }: { part: Reasoni
         className="flex min-h-7 w-full items-center gap-2 rounded-md px-1.5 py-0.5 text-left text-soft text-sm hover:bg-hover"
       >
         <Brain aria-hidden className={clsx("size-4 shrink-0 text-faint", live && "animate-pulse")} />
-        <span className="flex-1">{live ? t.thinking(took) : t.thought(took)}</span>
+        <span className="shrink-0">{live ? t.thinking(took) : t.thought(took)}</span>
+        <span className="min-w-0 flex-1 truncate text-faint">{reasoningTitle(part)}</span>
         <ChevronRight
           aria-hidden
           className={clsx("size-4 shrink-0 text-faint transition-transform", open && "rotate-90")}

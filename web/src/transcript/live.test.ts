@@ -44,7 +44,7 @@ describe("what happens now", () => {
     ["connecting to a named model", open({ status: "running", model: "fast" }), /^Connecting to fast/],
     [
       "thinking",
-      streaming({ type: "reasoning", text: "hm", started_at: null, finished_at: null }),
+      streaming({ type: "reasoning", text: "hm", title: null, started_at: null, finished_at: null }),
       /^Thinking/,
     ],
     ["writing", streaming({ type: "text", text: "hi" }), /^Writing/],

@@ -8,6 +8,7 @@ const text = (said: string) => ({ type: "text" as const, text: said });
 const think = (thought: string) => ({
   type: "reasoning" as const,
   text: thought,
+  title: null,
   started_at: null,
   finished_at: null,
 });
