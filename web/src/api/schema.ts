@@ -565,6 +565,9 @@ export interface ModelConfigShown {
   inputs: ("text" | "image" | "pdf")[];
   compaction_threshold: number | null;
   tools: boolean;
+  chain: boolean;
+  text_tool_calls: "auto" | "on" | "off";
+  provider_tools: ("web_search" | "code_execution")[];
   provider_options?: Record<string, unknown>;
   enabled: boolean;
   origin: "file" | "environment" | "database" | "built_in";
@@ -685,6 +688,7 @@ export interface ProviderShown {
   kind: string;
   base_url: string | null;
   api: string;
+  api_version: string | null;
   has_key: boolean;
   enabled: boolean;
   origin: "file" | "environment" | "database" | "built_in";
@@ -709,6 +713,9 @@ export interface PutModel {
   inputs?: ("text" | "image" | "pdf")[];
   compaction_threshold?: number | null;
   tools?: boolean;
+  chain?: boolean;
+  text_tool_calls?: "auto" | "on" | "off";
+  provider_tools?: ("web_search" | "code_execution")[];
   provider_options?: Record<string, unknown>;
   enabled?: boolean;
 }
@@ -717,6 +724,7 @@ export interface PutProvider {
   kind: string;
   base_url?: string | null;
   api?: "chat" | "responses";
+  api_version?: string | null;
   api_key?: string | null;
   enabled?: boolean;
 }
@@ -745,6 +753,7 @@ export interface QueueItemPage {
 
 export interface Reasoning {
   text: string;
+  title: string | null;
   started_at: string | null;
   finished_at: string | null;
   type: "reasoning";
