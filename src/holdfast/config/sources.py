@@ -80,7 +80,7 @@ def _origins(section: str, config: Config, near: Iterable[str], far: Iterable[st
     return origins
 
 
-def _fault(check: Callable[[T], None], config: T) -> str | None:
+def _fault(check: Callable[[T], object], config: T) -> str | None:
     try:
         check(config)
     except InvalidInput as error:
