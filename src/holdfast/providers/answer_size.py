@@ -1,5 +1,6 @@
-"""How long an answer may be: what was asked for, at most what the model writes, and no more than its context
-has room for beside the prompt. The size of the prompt is estimated from its bytes, rather too high."""
+"""How long an answer may be: what was asked for, at most what the model can write, and no more than its
+context has room for besides the prompt. The size of the prompt is estimated from its bytes, rather too
+high."""
 
 from holdfast.providers.interface import ModelRequest
 

@@ -1,5 +1,5 @@
-"""An answer put together from its events, in one place for all providers. Each event becomes at most one live
-part at once; the parts of the message are made when the answer is over, whole or not."""
+"""Assembles an answer from its events, in one place for all providers. Each event becomes at most one live
+part at once; the parts of the message are made when the answer is over, complete or not."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -162,7 +162,7 @@ class Assembler:
         return msgspec.structs.replace(counted, output=output, total=total)
 
     def answer(self) -> ModelAnswer:
-        """The whole answer; call it after `Finished`, or when `full`."""
+        """The complete answer; call it after `Finished`, or when `full`."""
         finished = self._finished
         stop: StopReason = finished.stop_reason if finished is not None else "length"
         if self.full:
@@ -182,8 +182,8 @@ class Assembler:
         )
 
     def partial(self) -> ModelAnswer:
-        """What there is of an answer that was interrupted: its text, and the calls that were received
-        whole."""
+        """What has arrived of an answer that was interrupted: its text, and the calls that were received
+        completely."""
         parts = tuple(
             part
             for part in self._parts(cut=False, whole=False)

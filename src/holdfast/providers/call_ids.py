@@ -1,5 +1,5 @@
-"""The ids under which calls travel. Ours are stored; a provider gets back its own where it gave one, and else
-one that it accepts, made from ours. Which one depends only on what comes before, so a longer history begins
+"""The ids under which calls are sent. Ours are stored; a provider gets back its own id if it gave one, else
+one that it accepts, made from ours. Which one depends only on what comes before, so a longer history starts
 the same."""
 
 import hashlib

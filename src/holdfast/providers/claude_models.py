@@ -1,5 +1,5 @@
-"""What the models behind the Anthropic format can do, by name, as data. The first row whose prefix fits
-counts; a Claude that is newer than this table is taken for the newest kind, a stranger for the oldest."""
+"""What the models behind the Anthropic format can do, by name, as data. The first row whose prefix matches
+counts; a Claude newer than this table is treated as the newest kind, an unknown model as the oldest."""
 
 from typing import Literal
 

@@ -18,7 +18,7 @@ from holdfast.core.shapes import Json, Record, check_json
 DEFAULT_MAX_OUTPUT = 32_000
 MAX_OUTPUT = 1_000_000
 MAX_CONTEXT = 100_000_000
-# Written as the key of a server that wants none.
+# The key of a server that needs none.
 NO_KEY = "none"
 
 Input = Literal["text", "image", "pdf"]

@@ -1,5 +1,5 @@
-"""Reading what providers send without trusting it: broken UTF-8, lone surrogates and odd types cost a slow
-second look, never an exception that nobody expects."""
+"""Reads what providers send without trusting it: broken UTF-8, lone surrogates and odd types cost a slow
+second look, never an unexpected exception."""
 
 import json
 from typing import Generic, TypeVar

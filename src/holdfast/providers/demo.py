@@ -1,7 +1,7 @@
-"""The built-in model: no network, no key, no chance. It follows the steps written in the user's message, one
-a line (`say:`, `say slowly:`, `think:`, `call:`, `calls:`, `wait:`, `fail:`, `repeat 3:`, ...; the demo-model
-page of the reference has them all). When there are none it gives an answer of the shape that is asked of it,
-or explains itself."""
+"""The built-in model: no network, no key, nothing random. It follows the steps written in the user's message,
+one per line (`say:`, `say slowly:`, `think:`, `call:`, `calls:`, `wait:`, `fail:`, `repeat 3:`, ...; the
+demo-model page of the reference has them all). If there are none it gives an answer that matches the
+requested schema, or explains itself."""
 
 import asyncio
 import re

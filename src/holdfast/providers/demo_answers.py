@@ -1,5 +1,5 @@
-"""What the demo model answers when an answer of a shape is asked of it: the same value for the same schema,
-which fits it. Patterns are not followed, nor is what a schema forbids: such an answer is sent back."""
+"""What the demo model answers if a schema is given: the same valid value for the same schema. Patterns are
+not followed, nor is what a schema forbids: such an answer is sent back."""
 
 from typing import cast
 

@@ -1,5 +1,5 @@
-"""Plain sentences that the demo model knows, and the script that it plays for each: what a first visit offers
-to try. Agents that a play starts are asked in plain sentences too."""
+"""Plain sentences that the demo model knows, and the script that it plays for each: suggestions for a first
+visit. Agents that a play starts are asked in plain sentences too."""
 
 import json
 import re

@@ -1,5 +1,5 @@
-"""The little language that the demo model follows, and where in a script a conversation stands. Both are
-pure: the place is read from the history, so a server that was killed goes on where it was."""
+"""The little language that the demo model follows, and where in a script a conversation is. Both are pure:
+the position is read from the history, so a server that was killed continues where it was."""
 
 import json
 import re

@@ -1,5 +1,5 @@
-"""Asking providers which models they have, and remembering what they say for the models that are configured.
-An answer is bounded in size and time; a provider that does not answer costs nobody anything."""
+"""Asks providers which models they have, and remembers their answers for the configured models. An answer is
+bounded in size and time; a provider that does not answer affects nobody else."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
-"""What providers complain about, read from the many shapes they say it in, and the one classification of it:
-the kind of a failure decides whether another attempt can help."""
+"""Reads providers' error messages in their many shapes, and classifies them in one place: the kind of a
+failure decides whether another attempt can help."""
 
 import re
 from typing import Literal, cast
@@ -61,8 +61,8 @@ _TIMEOUT = re.compile(r"timeout|timed out", re.IGNORECASE)
 
 
 def classify(status: int | None, complaint: Complaint) -> FailureKind:
-    """Words before numbers: a status tells families of errors apart, only the words tell an empty account
-    from a busy minute (both 429), or a long conversation from a wrong parameter (both 400)."""
+    """Words before numbers: a status only tells families of errors apart; only the words tell an empty
+    account from a busy minute (both 429), or a long conversation from a wrong parameter (both 400)."""
     label = f"{complaint.type} {complaint.code}"
     words = f"{label} {complaint.text}"
     client_side = status is None or status in (200, 400, 413, 422)

@@ -1,5 +1,5 @@
 """Why an attempt failed, as people are told: the text says what to change. Everything a provider or an
-exception said is redacted before it goes on."""
+exception said is redacted first."""
 
 import asyncio
 import re

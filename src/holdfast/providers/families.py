@@ -1,5 +1,5 @@
 """The providers that speak the OpenAI chat format, and where they differ, as data. A family is found by the
-kind that was configured or by the address; an address nobody knows gets the plainest form of the format."""
+configured kind or by the address; an unknown address gets the plainest form of the format."""
 
 from typing import Literal
 from urllib.parse import urlsplit

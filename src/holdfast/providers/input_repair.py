@@ -1,5 +1,5 @@
-"""Tool input as models write it: JSON, or nearly. What can only have been meant one way is mended; the rest
-is kept word for word and marked, so that the model can be told."""
+"""Tool input as models write it: JSON, or nearly. What can only have been meant one way is repaired; the rest
+is kept verbatim and marked, so that the model can be told."""
 
 import ast
 import json

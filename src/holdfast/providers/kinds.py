@@ -1,5 +1,5 @@
-"""The kinds of providers that can be configured by name: where they are, which variable holds their key, and
-which model to begin with when the key is all there is."""
+"""The kinds of providers that can be configured by name: their address, the variable of their key, and the
+model to start with if there is nothing but a key."""
 
 from holdfast.core.shapes import Record
 

@@ -1,5 +1,5 @@
-"""What a provider's refusal says about a model: how much it writes, how much it takes, whether it knows
-tools. Pure: it reads the words that the families use, and the next attempt follows what they say."""
+"""What a provider's refusal says about a model: how much it can write, how much it accepts, whether it knows
+tools. Pure: it reads the words that the families use, and the next attempt respects them."""
 
 import re
 from collections.abc import Iterator

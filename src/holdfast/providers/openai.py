@@ -1,4 +1,4 @@
-"""The OpenAI chat format as it streams back, from OpenAI and from everyone who speaks it more or less."""
+"""The OpenAI chat format as it streams back, from OpenAI and from everyone who more or less speaks it."""
 
 from collections.abc import Sequence
 from urllib.parse import quote

@@ -1,5 +1,5 @@
-"""Which proxy leads to an address. The HTTP client could look itself, but would then read passwords from
-`.netrc` and send them to whoever is configured as a provider."""
+"""Which proxy to use for an address. The HTTP client could find out itself, but would then read passwords
+from `.netrc` and send them to whatever is configured as a provider."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit

@@ -1,6 +1,5 @@
-"""Secrets leave no trace: every text that comes from a provider or an exception passes through here before it
-is stored, shown or logged. Known keys go in all spellings they travel in, things that look like keys go
-too."""
+"""Removes secrets: every text from a provider or an exception passes through here before it is stored, shown
+or logged. Known keys are removed in all their encodings, and so is anything that looks like a key."""
 
 import base64
 import json

@@ -1,6 +1,6 @@
 """From configuration to models that can be called. One HTTP session serves all of them and is closed with the
-registry; a chat whose model is gone goes on with the default. The HTTP client takes 10 MB of memory and a
-quarter of a second to import: a server that has nothing but the demo model does without."""
+registry; a chat whose model is gone continues with the default. The HTTP client takes 10 MB of memory and a
+quarter of a second to import: a server that only has the demo model does without it."""
 
 import asyncio
 from collections.abc import Iterable, Mapping

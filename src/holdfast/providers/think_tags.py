@@ -1,5 +1,5 @@
 """Reasoning that a model writes into its text, between `<think>` and `</think>` at the beginning. The tags
-may come in pieces; text that only might begin one is kept back until that is known."""
+may come in pieces; text that might start one is held back until that is known."""
 
 from typing import Literal
 

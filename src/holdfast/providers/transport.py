@@ -1,5 +1,5 @@
-"""One streamed HTTP exchange with a provider, the same for every wire format: send, watch over the silence,
-cut into events, close at once whatever happens. A format only says what to send and how to read."""
+"""One streamed HTTP exchange with a provider, the same for every wire format: send, watch for silence, split
+into events, close at once whatever happens. A format only says what to send and how to read."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping

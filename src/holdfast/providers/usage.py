@@ -1,5 +1,6 @@
 """Token counts as providers report them, made trustworthy: an absurd or missing number counts as not
-reported, the parts never exceed the whole, and `input` includes what the cache served or took."""
+reported, the parts never exceed the whole, and `input` includes what was read from or written to the
+cache."""
 
 from holdfast.core.shapes import Json
 from holdfast.core.usage import Usage

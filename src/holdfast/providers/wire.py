@@ -1,5 +1,5 @@
-"""What a wire format is: what to send and how to read what comes; and how long and how large that may be. How
-it travels is the transport's."""
+"""What a wire format is: what to send and how to read the answer; and limits on time and size. The transport
+does the sending."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,5 +1,5 @@
-"""A history for a model that knows no tools: what was called and what came of it, told in words. Providers
-refuse calls and results in requests to such models."""
+"""A history for a model that knows no tools: calls and their results, told in words. Providers refuse calls
+and results in requests to such models."""
 
 from collections.abc import Iterable
 

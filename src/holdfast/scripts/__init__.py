@@ -1,1 +1,2 @@
-"""Workflow scripts: where they are found, what they say of themselves, and how they run, walled in."""
+"""Workflow scripts: where they are found, what they declare about themselves, and how they run in a
+sandbox."""

@@ -1,6 +1,6 @@
 """Where workflows are found: in the project, in the home directory, in the catalogue. The nearest of a name
-wins. A file that cannot be read is listed with what is wrong with it and hides nothing. Reading blocks: call
-it in a thread."""
+wins. A file that cannot be read is listed with its error and hides nothing. Reading blocks: call it in a
+thread."""
 
 import errno
 import os
@@ -45,7 +45,7 @@ class Workflow(Record, frozen=True, kw_only=True):
     script: Script | None = None
     error: str | None = None
     line: int | None = None
-    # Stands before a workflow of the catalogue that has the same name.
+    # It overrides a workflow of the catalogue with the same name.
     hides_builtin: bool = False
     # The path of the nearer workflow of the same name, which is run instead.
     hidden_by: str | None = None
@@ -82,7 +82,7 @@ def discover(where: tuple[WorkflowDirectory, ...], read: Read) -> tuple[Workflow
 
 
 def find(name: str, where: tuple[WorkflowDirectory, ...], read: Read) -> Workflow:
-    """The workflow that is run when somebody says this name."""
+    """The workflow that this name refers to."""
     listed = discover(where, read)
     for workflow in listed:
         if workflow.name == name and workflow.script is not None and workflow.hidden_by is None:
@@ -140,7 +140,7 @@ def _read_file(place: WorkflowDirectory, name: str, directory: int, read: Read) 
 
 
 def file_bytes(name: str, directory: int, most: int = MAX_BYTES) -> bytes:
-    """Never waits and never follows a link: a name may be anything by now."""
+    """Never blocks and never follows a link: a name may be anything by now."""
     try:
         descriptor = os.open(
             name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory

@@ -1,6 +1,6 @@
-"""JavaScript, read by a parser: `meta` is evaluated from the tree, what a script must not contain is refused,
-and the rest is wrapped into one function, so that `await` and `return` stand at its top. Lines stay where
-they are."""
+"""JavaScript, read by a parser: `meta` is evaluated from the syntax tree, forbidden constructs are refused,
+and the rest is wrapped into one function, so that `await` and `return` work at its top level. Line numbers
+stay the same."""
 
 import time
 from collections.abc import Iterator
@@ -50,8 +50,8 @@ def read_javascript(text: str) -> tuple[Literally, str]:
 
 
 def _parse(source: bytes) -> Node:
-    """What is far from JavaScript can take the parser for ever, because it looks for a way to go on. It
-    cannot be interrupted, but it can be told that the text is over: so it is tried first."""
+    """A text that is far from JavaScript can keep the parser busy forever, because it looks for a way to
+    continue. It cannot be interrupted, but it can be told that the text is over: so that is tried first."""
     until = time.thread_time() + PARSE_SECONDS
     late = False
 

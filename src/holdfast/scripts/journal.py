@@ -1,6 +1,6 @@
-"""The journal of a run, as a pure machine: what each call is known by, what it was answered with and in which
-order the script heard it. Given the same entries it gives the same deliveries; a script that goes another way
-than its journal is found out at the first call that differs."""
+"""The journal of a run, as a pure machine: what identifies each call, its answer, and the order in which the
+script received the answers. The same entries give the same deliveries; a script that deviates from its
+journal is detected at the first call that differs."""
 
 import hashlib
 from collections import Counter
@@ -30,7 +30,7 @@ class JournalDelivery(Record, frozen=True, kw_only=True):
 
 
 class Journal:
-    """Of one run, in memory. What it returns is what must be stored before it is acted upon."""
+    """For one run, in memory. What it returns must be stored before it is acted upon."""
 
     def __init__(self, recorded: Iterable[RunCall] = (), lent: Mapping[CallKey, Ended] | None = None) -> None:
         self._entries: dict[Place, RunCall] = {}
@@ -55,12 +55,12 @@ class Journal:
         return self._entries[scope, number]
 
     def put(self, entry: RunCall) -> None:
-        """With what else is known of the call: who works on it, when, at what cost."""
+        """With what else is known about the call: who works on it, when, at what cost."""
         self._entries[entry.scope, entry.number] = entry
 
     def recorded_deliveries(self) -> list[JournalDelivery]:
-        """What the scripts have heard already, to be told again before anything new. A nested workflow that
-        has ended is not run again: its answer is known."""
+        """What the scripts have already received, to be given again before anything new. A nested workflow
+        that has ended is not run again: its answer is known."""
         over = self._over()
         heard = [
             entry
@@ -71,12 +71,12 @@ class Journal:
 
     @property
     def withheld(self) -> int:
-        """How many answers were there to be lent and were not, because something around them changed."""
+        """How many answers could have been reused and were not, because something around them changed."""
         return self._withheld
 
     def made(self, scope: Scope, call: Call, *, lends: bool = True) -> RunCall:
-        """The entry of a call that the script has just made: the recorded one, or a new one, which has ended
-        at once when an earlier run lends its answer. Without `lends` it does not."""
+        """The entry of a call that the script has just made: the recorded one, or a new one, which has
+        already ended if an earlier run's answer is reused. Without `lends` none is."""
         place = scope, call.number
         found = hash_of(call)
         known = self._entries.get(place)
@@ -104,7 +104,7 @@ class Journal:
         return entry
 
     def deliver(self, scope: Scope, number: int, spent: int) -> tuple[RunCall, JournalDelivery]:
-        """The script is told next. An answer is delivered once."""
+        """The script is given this answer next. An answer is delivered once."""
         entry = self._entries[scope, number]
         assert entry.outcome is not None
         assert entry.delivery is None
@@ -133,8 +133,8 @@ class Journal:
 
 
 def lend(entries: Iterable[RunCall]) -> dict[CallKey, Ended]:
-    """What a run that is over lends to the next: its good answers. A nested workflow is run again, and its
-    own calls are lent one by one; a pause is waited for again, so that timers keep their order."""
+    """What a finished run offers for reuse: its successful answers. A nested workflow is run again, and its
+    own calls are reused one by one; a pause is waited for again, so that timers keep their order."""
     return {
         entry.key: ended
         for entry in entries
@@ -143,7 +143,7 @@ def lend(entries: Iterable[RunCall]) -> dict[CallKey, Ended]:
 
 
 def hash_of(call: Call) -> str:
-    """Of what decides the answer, and of nothing else: not of the label, the phase or the branch."""
+    """The hash of what determines the answer, and of nothing else: not the label, the phase or the branch."""
     match call:
         case AgentCall(prompt=prompt, options=options):
             decides: list[Json] = [
@@ -173,7 +173,7 @@ def kind_of(call: Call) -> CallKind:
 
 
 def unawaited(entries: Sequence[RunCall]) -> list[str]:
-    """The names of agents that are still at work, for a warning when the script ends: nobody waits for them.
+    """The names of agents that are still working, for a warning when the script ends: nobody waits for them.
     One that has ended, or was reused, is not cancelled and needs none."""
     return [
         entry.label or f"agent {entry.number}"

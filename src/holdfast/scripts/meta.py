@@ -1,5 +1,5 @@
-"""What a script says of itself: the literal `meta`, checked field by field. The line of every value is known,
-so that each complaint names its line."""
+"""What a script declares about itself: the literal `meta`, checked field by field. The line of every value is
+known, so that each error names its line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class Meta(Record, frozen=True, kw_only=True):
     when_to_use: str | None = None
     # Output tokens of a run with all its agents.
     budget: int | None = None
-    # Whether a finished run lends its calls too.
+    # Whether calls of a finished run are reused too.
     reuse: Literal["always"] | None = None
     # A JSON Schema of the arguments. None: any JSON, or nothing.
     args: dict[str, Json] | None = None
@@ -38,7 +38,7 @@ class Meta(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Literally:
-    """A value as it stands in the source, with the members of an object or the items of a list."""
+    """A value as written in the source, with the members of an object or the items of a list."""
 
     value: Json
     line: int

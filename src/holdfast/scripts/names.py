@@ -1,4 +1,4 @@
-"""Names in a script that only look like one of ours: the letter of another alphabet is told before somebody
+"""Names in a script that only look like ours: a letter of another alphabet is reported before somebody
 searches for it."""
 
 import unicodedata

@@ -1,6 +1,6 @@
-"""Python, read with `ast`: `meta` is taken from the tree, what the sandbox lacks is refused with a better
-sentence than it would give itself, and the rest becomes the body of one coroutine. The first line of the
-program is ours, so its lines are those of the text, plus one (`LINES_BEFORE`)."""
+"""Python, read with `ast`: `meta` is taken from the syntax tree, what the sandbox lacks is refused with a
+better message than its own, and the rest becomes the body of one coroutine. The first line of the program is
+ours, so its line numbers are those of the text, plus one (`LINES_BEFORE`)."""
 
 import ast
 import builtins
@@ -94,8 +94,8 @@ def _parse(text: str) -> ast.Module:
 
 
 def _tree(text: str) -> ast.Module:
-    """CPython before 3.11.5 may lose count when somebody else reads a program at the same time, and says so
-    with a SystemError; the next time it is right."""
+    """CPython before 3.11.5 may lose count if another thread parses a program at the same time, and raises a
+    SystemError; the next attempt succeeds."""
     for _ in range(PARSES - 1):
         with suppress(SystemError):
             return ast.parse(text, "script")

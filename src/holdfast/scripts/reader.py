@@ -1,6 +1,6 @@
-"""Reads scripts in a process of its own, with limits, because a parser is a program that a text can break.
-Whatever a text does there is an error of that text: the process is replaced, the server hears a BadScript.
-What was read is remembered by its content. Blocks: call it in a thread."""
+"""Reads scripts in a separate process, with limits, because a parser is a program that a text can break.
+Whatever a text does there is an error of that text: the process is replaced, and the server gets a BadScript.
+Results are cached by content. Blocks: call it in a thread."""
 
 import hashlib
 import math
@@ -26,10 +26,10 @@ from holdfast.scripts.reader_process import MEMORY_MIB, ReadRequest, Reply, Scri
 from holdfast.scripts.source import MAX_BYTES, Script, plain_text
 
 READ_SECONDS = 60.0
-# Processes at once: who comes then waits.
+# Processes at once: further readers wait.
 MOST_PROCESSES = 2
 REMEMBERED_BYTES = 16 * 1024 * 1024
-# What broke the process may have been the machine: it is tried again after so long.
+# What broke the process may have been the machine: it is tried again after this long.
 BROKEN_SECONDS = 30.0
 # A program with all its characters escaped, and what is around it.
 MAX_REPLY_BYTES = 16 * MAX_BYTES
@@ -64,7 +64,7 @@ class ScriptReader:
         self._memory = _Memory()
 
     def read(self, source: str | bytes, language: Language) -> Script:
-        """Raises BadScript; TryAgain when no process can be had."""
+        """Raises BadScript; TryAgain if no process can be started."""
         text = plain_text(source)
         key = hashlib.sha256(f"{language}\n{text}".encode()).digest()
         with self._lock:
@@ -93,8 +93,8 @@ class ScriptReader:
     def _ask(self, question: ReadRequest) -> Reply:
         with self._slots:
             for process in (self._taken(), None):
-                # One that waited may have ended just now, or be damaged by what it read before: a text is
-                # told apart from that by a process that has read nothing else.
+                # A waiting process may have just ended, or be damaged by what it read before: a fresh
+                # process, which has read nothing else, tells whether the text is at fault.
                 fresh = process is None
                 process = process or self._start()
                 try:
@@ -221,7 +221,7 @@ class _Process:
 
 
 class _Memory:
-    """What was read last, within a number of bytes."""
+    """What was read last, up to a number of bytes."""
 
     def __init__(self) -> None:
         self._replies: OrderedDict[bytes, tuple[Reply, int, float]] = OrderedDict()

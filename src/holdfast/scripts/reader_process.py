@@ -1,6 +1,6 @@
-"""The process that reads scripts, so that a text which breaks a parser breaks no server. It takes one text a
-line and answers each with one line: what was read, or what is wrong and where. Before it reads it gives up
-files, sockets and memory beyond a bound; time is counted anew for each text."""
+"""The process that reads scripts, so that a text which breaks a parser does not break the server. It takes
+one text per line and answers each with one line: what was read, or what is wrong and where. First it gives up
+files, sockets and memory beyond a limit; time is counted again for each text."""
 
 import os
 import resource
@@ -21,7 +21,7 @@ from holdfast.scripts.source import Script, read_script
 MIB = 1024 * 1024
 MEMORY_MIB = 768
 CPU_SECONDS = 20
-# Who is not asked for so long ends; whoever asks next starts another one.
+# An idle process ends after this long; the next reader starts another one.
 IDLE_SECONDS = 60.0
 CHUNK_BYTES = 1 << 16
 NICE = 5
@@ -41,7 +41,7 @@ class ScriptRead(Record, frozen=True, kw_only=True, tag="script"):
 class ScriptRefused(Record, frozen=True, kw_only=True, tag="refused"):
     text: Annotated[str, msgspec.Meta(max_length=20_000)]
     line: int | None
-    # The process broke over it, which may have had another reason.
+    # The process broke on it, which may have had another reason.
     passing: bool = False
 
 
@@ -50,7 +50,7 @@ Reply = ScriptRead | ScriptRefused
 
 def main() -> None:
     os.nice(NICE)
-    # What is loaded when it is first used is loaded here: later no file can be opened.
+    # What is loaded on first use is loaded here: later no file can be opened.
     read(
         ReadRequest(language="javascript", text="export const meta = {name: 'n', description: 'd', args: {}}")
     )
@@ -78,7 +78,7 @@ def read(question: ReadRequest) -> Reply:
 
 
 def _check(script: Script) -> None:
-    """What only the engine finds: it reads the program as it will before a run, and runs nothing of it."""
+    """What only the engine finds: it reads the program as it will before a run, and executes nothing."""
     if script.language == "javascript":
         check_javascript(script.program)
 

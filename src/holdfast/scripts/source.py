@@ -1,5 +1,5 @@
-"""The text of a workflow script, read without running anything of it: its meta, and the program that an
-engine is given. Whatever is wrong is one sentence with the line where it is."""
+"""The text of a workflow script, read without executing anything: its meta, and the program for the engine.
+Every error is one sentence with its line."""
 
 from holdfast.core.errors import BadScript
 from holdfast.core.runs import Language
@@ -17,7 +17,7 @@ class Script(Record, frozen=True, kw_only=True):
     # As it was written: what a run keeps, and what is read again after a crash.
     text: str
     meta: Meta
-    # What the engine runs. Its lines are those of the text.
+    # What the engine runs. Its line numbers are those of the text.
     program: str
     warnings: tuple[str, ...] = ()
 

@@ -1,2 +1,2 @@
-"""The sandboxes. The server has `sandbox`, `messages`, `limits` and `wall`; everything else here runs in a
-process of its own and imports the standard library and one engine, nothing more."""
+"""The sandboxes. The server uses `sandbox`, `messages`, `limits` and `wall`; everything else here runs in a
+separate process and imports only the standard library and one engine."""

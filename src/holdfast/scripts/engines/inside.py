@@ -1,7 +1,6 @@
 """The sandbox's process: reads one start and then answers from its standard input, runs the script until it
-waits for an answer, and writes what it asked for. It gives up what it could do to the machine before it runs
-a script. Uses the standard library and one engine, so that it starts quickly; it is not a part of the
-server."""
+waits for an answer, and writes what it asked for. It drops its access to the machine before it runs a script.
+Uses the standard library and one engine, so that it starts quickly; it is not part of the server."""
 
 import json
 import math
@@ -21,7 +20,7 @@ OWN_MIB = 192
 BUFFER_BYTES = 256 * 1024
 CHUNK_BYTES = 64 * 1024
 LATE_SECONDS = 0.05
-# The server goes first, however much a script computes.
+# The server has priority, however much a script computes.
 NICE = 5
 TIME_SPENT = "the script computed for {:g} seconds without waiting for a call"
 MEMORY_SPENT = "the script used more than {} MiB of memory"
@@ -47,7 +46,7 @@ State = EngineWaiting | EngineDone | EngineFailed
 
 
 class Engine(Protocol):
-    """One script. It runs until it waits, is done or has failed; then the next answer makes it go on."""
+    """One script. It runs until it waits, is done or has failed; then the next answer continues it."""
 
     def prepare(self, limits: Limits) -> None: ...
 
@@ -56,7 +55,7 @@ class Engine(Protocol):
     def settle(self, number: int, value: Json, error: Message | None) -> State: ...
 
     def processes(self) -> list[int]:
-        """Whom the limits of processor time must hold."""
+        """The processes that CPU limits apply to."""
         ...
 
 
@@ -129,7 +128,7 @@ def main() -> None:
     _allow(limits, engine)
     state = engine.begin(start, calls)
     while _report(state, calls, output):
-        # What was said to answers that came together is told together.
+        # Output in response to answers that came together is sent together.
         if not lines.has_next or output.is_late:
             output.flush()
         answer = lines.next()
@@ -137,7 +136,8 @@ def main() -> None:
             return
         state = _settle(json.loads(answer), calls, engine, limits)
     output.flush()
-    # The server has heard the end and kills us, with whom we started; without us it would not find them.
+    # The server has received the end and kills us, with everything we started; without us it would not find
+    # those.
     while lines.next() is not None:
         pass
 
@@ -178,7 +178,7 @@ def _report(state: State, calls: ScriptCalls, output: LineWriter) -> bool:
 
 
 def _give_up(limits: Limits, engine: Engine) -> None:
-    """No file can be opened or written from here on, no socket be made; memory has a bound that holds even
+    """From here on no file can be opened or written and no socket created; memory has a limit that holds even
     where an engine's own accounting misses something."""
     memory = (int(limits["memory_mib"]) + OWN_MIB) * MIB
     bounds = {
@@ -193,7 +193,7 @@ def _give_up(limits: Limits, engine: Engine) -> None:
 
 
 def _allow(limits: Limits, engine: Engine) -> None:
-    """Processor time until the next answer, held by the kernel: for what an engine does not interrupt
+    """CPU time until the next answer, enforced by the kernel: for what an engine does not interrupt
     itself."""
     for pid in engine.processes():
         most = math.ceil(used_seconds(pid) + limits["cpu_seconds"]) + 1
@@ -216,13 +216,13 @@ def _limit(pid: int, what: int, most: int, *, for_ever: bool) -> None:
 
 
 def used_seconds(pid: int) -> float:
-    """Of processor time. Nothing for a process that is gone."""
+    """The CPU time; nothing for a process that is gone."""
     if pid == os.getpid():
         return time.process_time()
     if sys.platform != "linux":
         return 0.0
     try:
-        # The kernel's number for another process's clock. No file can be opened any more to ask otherwise.
+        # The kernel's clock id for another process. No file can be opened any more to find out otherwise.
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return 0.0

@@ -1,5 +1,5 @@
-"""JavaScript in quickjs-ng, inside the sandbox's process. No function of Python is given to the script: it
-pushes what it wants into a list, and after everything that could run has run, the list is emptied here."""
+"""JavaScript in quickjs-ng, inside the sandbox's process. The script is given no Python function: it appends
+its requests to a list, and after everything that could run has run, the list is emptied here."""
 
 import json
 import os
@@ -30,7 +30,7 @@ EXTRAS = os.path.join(os.path.dirname(__file__), "javascript_extras.js")
 
 
 class Context(Protocol):
-    """What is used of the engine, which tells nothing of its types. Values are numbers, text, None or
+    """The part of the engine that is used; it has no types itself. Values are numbers, text, None or
     functions."""
 
     def eval(self, code: str) -> object: ...
@@ -55,12 +55,12 @@ quickjs = cast(QuickJS, import_module("_quickjs"))
 class JavaScript:
     def __init__(self) -> None:
         prelude, extras = _text(PRELUDE), _text(EXTRAS)
-        # Errors name lines only: the script stands below our own lines, and so the two are told apart.
+        # Errors only name lines: the script is below our own lines, which tells the two apart.
         self._lines_before = max(prelude.count("\n"), extras.count("\n")) + 1
         self._context = quickjs.Context()
         self._context.eval(extras)
         self._set_up = cast(Callable[[str], Callable[[str, object], object]], self._context.eval(prelude))
-        # Calls of the script that were numbered here, by the number they have there.
+        # Calls of the script that were numbered here, by their number in the script.
         self._ids: dict[int, int] = {}
 
     def processes(self) -> list[int]:
@@ -156,7 +156,7 @@ class JavaScript:
         return None
 
     def _broken(self, error: Exception) -> EngineFailed:
-        """What the script cannot catch, or what stands in its text."""
+        """What the script cannot catch, or what is wrong with its text."""
         message, _, stack = str(error).partition("\n")
         if "interrupted" in message:
             return self._too_long()

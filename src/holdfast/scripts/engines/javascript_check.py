@@ -1,5 +1,5 @@
-"""A program in JavaScript as the engine that will run it reads it: all early errors, with their lines. The
-program is one function, which is made here and never called."""
+"""Checks a JavaScript program with the engine that will run it: all early errors, with their lines. The
+program is one function, which is created here and never called."""
 
 from holdfast.core.errors import BadScript
 from holdfast.scripts.engines.javascript import allow_stack, quickjs

@@ -1,4 +1,4 @@
-"""What one script may take and say. The server's settings decide the first few; the rest guards the
+"""What one script may use and send. The server's settings decide the first few; the rest protects the
 server."""
 
 from holdfast.core.shapes import Record
@@ -24,7 +24,7 @@ class ScriptLimits(Record, frozen=True, kw_only=True):
 
     @property
     def turn_seconds(self) -> float:
-        """How long the server waits for a script that runs. Longer than the script may compute, because other
+        """How long the server waits for a running script. Longer than the script may compute, because other
         work shares the machine; then it is killed."""
         return 2 * self.cpu_seconds + 30
 
@@ -35,5 +35,5 @@ class ScriptLimits(Record, frozen=True, kw_only=True):
 
     @property
     def turn_bytes(self) -> int:
-        """All that a script may say before it waits."""
+        """All that a script may send before it waits."""
         return max(64 * 1024 * 1024, self.line_bytes)

@@ -1,5 +1,5 @@
-"""What the server and a sandbox say to each other: JSON, one message a line. Everything that a sandbox says
-is checked when it is read here, whatever became of the process on the other side."""
+"""The protocol between the server and a sandbox: JSON, one message per line. Everything from a sandbox is
+checked when it is read here, whatever has become of the process on the other side."""
 
 from typing import Annotated, Literal
 

@@ -1,5 +1,5 @@
-"""The options of `agent()`: their names, their other names and what each may be. Pure, and the same for both
-languages; runs inside the sandbox's process and uses the standard library alone."""
+"""The options of `agent()`: their names, their aliases and their types. Pure, and the same for both
+languages; runs inside the sandbox's process and uses only the standard library."""
 
 from typing import cast
 
@@ -25,12 +25,12 @@ MAX_SECONDS = 7 * 24 * 3600
 
 
 class BadOption(Exception):
-    """An option that cannot be meant; the text says what it should be."""
+    """An invalid option; the text says what it should be."""
 
 
 def read_options(given: dict[str, object]) -> tuple[dict[str, object], list[str], list[str]]:
-    """The options by our names; the names that nobody knows; and what is ignored, as sentences. What is null
-    was not given."""
+    """The options by our names; the unknown names; and what is ignored, as sentences. Null counts as not
+    given."""
     read: dict[str, object] = {}
     unknown: list[str] = []
     ignored: list[str] = []

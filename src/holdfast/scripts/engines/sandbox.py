@@ -1,6 +1,6 @@
-"""A script in a process of its own, seen from the server: start it, give it one answer after the other, and
-hear what it says until it waits again. The same answers in the same order always give the same turns. However
-it ends, the process and all that it started are killed."""
+"""A script in a separate process, as the server sees it: start it, give it one answer after the other, and
+get what it sends until it waits again. The same answers in the same order always give the same turns. However
+it ends, the process and everything it started are killed."""
 
 import asyncio
 import os
@@ -72,7 +72,7 @@ def _monty() -> str:
 
 
 class Sandbox:
-    """Opened ahead of time it waits for its start, with the engine already loaded."""
+    """Opened ahead of time, it waits for its start with the engine already loaded."""
 
     def __init__(self, language: Language, process: asyncio.subprocess.Process) -> None:
         self.language: Language = language
@@ -82,7 +82,7 @@ class Sandbox:
 
     @classmethod
     async def open(cls, language: Language, wall: Sequence[str] = ()) -> Self:
-        """`wall`: a command that runs the command after it, walled in."""
+        """`wall`: a command that runs the command after it behind the wall."""
         process = await start_process([*wall, *command_line(language)], limit=ScriptLimits().line_bytes)
         return cls(language, process)
 
@@ -112,8 +112,8 @@ class Sandbox:
         return await self._turn()
 
     async def answer_all(self, answers: Sequence[CallAnswer]) -> list[ScriptTurn]:
-        """As one by one, without waiting in between: for answers that are known in advance. Fewer turns than
-        answers when the script ended."""
+        """Like one by one, without waiting in between: for answers that are known in advance. Returns fewer
+        turns than answers if the script ended."""
         self._send(*answers)
         turns: list[ScriptTurn] = []
         while len(turns) < len(answers) and (not turns or isinstance(turns[-1].stop, ScriptWaiting)):
@@ -125,8 +125,8 @@ class Sandbox:
         await to_the_end(drained(self._process))
 
     def _kill(self) -> None:
-        """The whole group, also when its leader has died: what it left behind. Once, because later the number
-        may be somebody else's."""
+        """The whole group, even if its leader has died, to end what it left behind. Once, because later the
+        id may belong to somebody else."""
         if not self._killed:
             self._killed = True
             kill_group(self._process)

@@ -1,6 +1,6 @@
 """What a script may ask of the server, in either language: each call is checked here, numbered in the order
-it is made, and written out. A call that is refused gets no number and reaches nobody. Runs inside the
-sandbox's process and uses the standard library alone."""
+it is made, and written out. A refused call gets no number and is not sent. Runs inside the sandbox's process
+and uses only the standard library."""
 
 import codecs
 import json
@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 from holdfast.scripts.engines.options import BadOption, read_options
 
-# Found now: once a script runs, no file can be opened, not even of the library.
+# Imported now: once a script runs, no file can be opened, not even of the library.
 codecs.lookup("utf-16-le")
 
 Kind = Literal["agent", "workflow", "pause"]

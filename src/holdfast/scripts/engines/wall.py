@@ -1,5 +1,5 @@
-"""The operating system's wall around a sandbox: nothing of the machine is there but what the interpreter
-needs to read, there is no network and nobody else's process. Behind it stand the sandbox's own limits."""
+"""The operating system's wall around a sandbox: of the machine it only shows what the interpreter needs to
+read, without network or other processes. Inside it the sandbox's own limits apply too."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ _LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/lib32"
 
 
 def wall(language: Language) -> tuple[str, ...]:
-    """The command to put before the sandbox's, or nothing where there is no bubblewrap that works."""
+    """The command to put before the sandbox's, or nothing if no working bubblewrap is installed."""
     return walled(needed_paths(language))
 
 
@@ -34,7 +34,7 @@ def _options(readable: Iterable[str]) -> list[str]:
 
 
 def _works(command: tuple[str, ...]) -> bool:
-    """Many containers do not let anybody make namespaces."""
+    """Many containers do not allow creating namespaces."""
     try:
         tried = subprocess.run(
             [*command, sys.executable, "-I", "-S", "-c", "pass"],

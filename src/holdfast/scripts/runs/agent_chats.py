@@ -1,5 +1,5 @@
-"""Agents of a run: each is a chat of its own with a fresh context, named by the journal before it exists. It
-is started once however often it is tried, and has no tool or right that the run lacks."""
+"""Agents of a run: each is a separate chat with a fresh context, named by the journal before it exists. It is
+started once however often that is tried, and has no tool or permission that the run lacks."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,8 @@ class AgentChats:
         return None
 
     async def prepare(self, run: Run, call: AgentCall, chat_id: ChatId) -> Prepared:
-        """The agent of a call. A place of its own is made here, so the journal must name the chat by then."""
+        """The agent of a call. Its own worktree is created here, so the journal must name the chat by
+        then."""
         remarks: list[str] = []
         try:
             model = self._model(run, call.options.model, remarks)
@@ -100,14 +101,14 @@ class AgentChats:
             await self.stop(child.id)
 
     async def put_away(self, chat_id: ChatId) -> str | None:
-        """The place of its own that it worked in: removed if unchanged; else where it is."""
+        """Its own worktree: removed if unchanged; otherwise returns where it is."""
         child = await self._store.read(children.child(chat_id))
         if child is None or self._family.isolation is None:
             return None
         return await self._family.isolation.end(child)
 
     def _model(self, run: Run, name: str | None, remarks: list[str]) -> str | None:
-        """Scripts are written for other servers too: a model that is not there does not stop them."""
+        """Scripts are also written for other servers: a model that does not exist here does not stop them."""
         if name is None or name == run.model:
             return name
         try:
@@ -126,7 +127,7 @@ class AgentChats:
         return found.agent
 
     async def _place(self, run: Run, chat_id: ChatId) -> WorkspaceId:
-        """Whoever owned the run before may have made it and come no further."""
+        """A previous owner of the run may have created it and got no further."""
         made = await self._store.read(workspaces.made_for(chat_id))
         if made is not None:
             return made.id
@@ -160,7 +161,7 @@ def _start(run: Run, call: AgentCall, model: str | None, agent: NamedAgent | Non
 
 
 def terms_of(call: AgentCall) -> AgentTerms | None:
-    """What binds the agent beyond the settings of its chat; None: nothing."""
+    """The agent's limits besides the settings of its chat; None: there are none."""
     options = call.options
     terms = AgentTerms(
         schema=options.schema, max_steps=options.max_steps, max_tool_calls=options.max_tool_calls

@@ -1,5 +1,5 @@
 """What the end of an agent's turn means for the call that started it: a pure function of what the agent was
-asked for and what it said."""
+asked for and what it answered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from holdfast.tools.structured_output import CORRECTIONS
 
 @dataclass(frozen=True, slots=True)
 class CallFinished:
-    """The call has ended; `remark` is what people should know of how."""
+    """The call has ended; `remark` is what people should know about how."""
 
     ended: Ended
     remark: str | None = None
@@ -21,17 +21,17 @@ class CallFinished:
 
 @dataclass(frozen=True, slots=True)
 class Remind:
-    """It has not answered through the tool: it is told so, once."""
+    """It has not answered through the tool: it is reminded, once."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeepWaiting:
-    """Its sub-agents still work, and it goes on when they have ended; or it does so already."""
+    """Its sub-agents are still working, and it continues when they have ended; or it already does."""
 
 
 Meaning = CallFinished | Remind | KeepWaiting
 
-# What an agent that was stopped, skipped or deleted gives.
+# The answer of an agent that was stopped, skipped or deleted.
 SKIPPED = Ended(outcome="cancelled")
 
 

@@ -1,5 +1,5 @@
-"""The workflows that somebody can name: those of a workspace, of the server's home directory and of the
-catalogue. Files are read off the loop, and their texts in a process of their own."""
+"""The workflows that can be named: those of a workspace, of the server's home directory and of the catalogue.
+Files are read off the loop, and their texts in a separate process."""
 
 import asyncio
 from dataclasses import dataclass
@@ -47,12 +47,12 @@ class Library:
         return await asyncio.to_thread(self._reader.read, text, language)
 
     async def listed(self, workspace_id: WorkspaceId | None, owner_id: UserId) -> tuple[Workflow, ...]:
-        """All of them, by name; bad files with what is wrong with them."""
+        """All workflows, by name; bad files with their errors."""
         where = await self._places(workspace_id, owner_id)
         return await asyncio.to_thread(discover, where, self._reader.read)
 
     async def find(self, name: str, workspace_id: WorkspaceId | None, owner_id: UserId) -> Workflow:
-        """The one that is run when somebody says this name. Raises NotFound, or BadScript."""
+        """The workflow that this name refers to. Raises NotFound, or BadScript."""
         where = await self._places(workspace_id, owner_id)
         return await asyncio.to_thread(find, name, where, self._reader.read)
 
@@ -63,7 +63,7 @@ class Library:
         return await asyncio.to_thread(read_at, root, path, self._reader.read)
 
     async def state(self, workspace_id: WorkspaceId | None, owner_id: UserId) -> str | None:
-        """What the workspace is like now; None: there is none, or nobody can tell."""
+        """The current state of the workspace; None: there is none, or it is unknown."""
         if workspace_id is None or self._workspaces is None:
             return None
         try:

@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - an example on one line is easier to read than one that is broken up
-"""What models are told of workflows: briefly which there are, and on request all of one, or the words that
-scripts are written with. The same workflows always give the same text, so that requests stay in the cache."""
+"""What models are told about workflows: briefly which there are, and on request all of one, or the language
+that scripts are written in. The same workflows always give the same text, so that requests stay in the
+cache."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -43,7 +44,7 @@ def listed(workflows: Iterable[Workflow]) -> str:
 
 
 class WorkflowList:
-    """Those that people put into the workspace; the others are told with the tool."""
+    """Those that people put into the workspace; the others are described with the tool."""
 
     place: PromptPlace = "skills"
 
@@ -60,7 +61,7 @@ class WorkflowList:
 
 
 def whole(workflow: Workflow) -> str:
-    """Everything that there is to know before it is run, or copied."""
+    """Everything one needs to know to run it, or to copy it."""
     script = workflow.script
     if script is None:
         return f"{workflow.name} cannot be run: {workflow.error}"

@@ -1,5 +1,5 @@
-"""Which earlier run lends its finished calls to a new one, and the sentence that says why: a pure decision.
-Calls whose agents may look at the workspace are lent only while it is as the lending run left it."""
+"""Which earlier run's finished calls a new run reuses, and the sentence that says why: a pure decision. Calls
+whose agents can look at the workspace are reused only while it is as the earlier run left it."""
 
 from holdfast.core.ids import RunId
 from holdfast.core.runs import Run, RunStatus
@@ -9,7 +9,7 @@ from holdfast.tools.choice import names_of, narrowed
 
 
 class Earlier(Record, frozen=True, kw_only=True):
-    """A run of the same workflow with the same arguments that is over."""
+    """A finished run of the same workflow with the same arguments."""
 
     id: RunId
     status: RunStatus
@@ -22,7 +22,7 @@ class Lending(Record, frozen=True, kw_only=True):
 
 
 def decide(*, named: RunId | None, fresh: bool, reuse: bool, always: bool, newest: Earlier | None) -> Lending:
-    """`named` is the run that somebody wants to borrow from, `newest` the one that offers itself."""
+    """`named` is the run that was asked for, `newest` the one that would be used by default."""
     if fresh:
         return Lending(why="Nothing is reused: a fresh run was asked for.")
     if named is not None:
@@ -46,7 +46,7 @@ def decide(*, named: RunId | None, fresh: bool, reuse: bool, always: bool, newes
 
 
 def is_as_left(run: Run, lender: Run) -> bool:
-    """Whether the workspace is as the lending run left it. One that nobody could look at never is."""
+    """Whether the workspace is as the earlier run left it. If it could not be examined, it is not."""
     if run.workspace_id is None and lender.workspace_id is None:
         return True
     left = lender.final_state or lender.workspace_state

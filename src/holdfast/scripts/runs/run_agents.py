@@ -1,5 +1,5 @@
-"""The agents of a run that wait for a free place, work or have just ended. What is decided goes into the
-journal; chats are started and stopped only after that was written."""
+"""The agents of a run that wait for a free slot, work or have just ended. Decisions go into the journal;
+chats are started and stopped only after it was written."""
 
 import asyncio
 from collections import deque
@@ -26,7 +26,7 @@ from holdfast.store.interface import Store
 from holdfast.store.query import constant
 from holdfast.worker.agent_starts import AgentStarts
 
-# How long an agent whose sub-agents have ended may take to hear of it, before its last words count.
+# How long an agent whose sub-agents have ended may take to be told, before its last answer counts.
 HEARING_SECONDS = 10.0
 NOTHING_LEFT = CallError(kind="budget", message=BUDGET_SPENT)
 
@@ -56,21 +56,21 @@ class RunAgents:
         self._calls: dict[Place, AgentCall] = {}
         self._waiting: deque[Place] = deque()
         self._working: dict[ChatId, Place] = {}
-        # Started and not known to exist; whether they may exist already.
+        # Started, but not known to exist; and whether they may exist already.
         self._to_begin: dict[Place, bool] = {}
         # Calls that have ended because their agents could not be started.
         self._failed: list[Place] = []
         self._to_stop: list[ChatId] = []
         self._to_remind: list[ChatId] = []
-        # Those of whom somebody waits for a person, as far as was looked.
+        # Those that wait for a person, as far as is known.
         self._asking: frozenset[ChatId] = frozenset()
-        # Those that will be woken by the ends of their sub-agents, and since when nothing happens.
+        # Those that will be woken by the ends of their sub-agents, and since when nothing has happened.
         self._holding: dict[ChatId, tuple[AgentEnd, datetime | None]] = {}
 
     # --- decisions, put into the journal ---
 
     def engage(self, place: Place, call: AgentCall) -> None:
-        """A call that has not ended: a new one waits for its place, one that was started goes on."""
+        """A call that has not ended: a new one waits for a slot, one that was started continues."""
         self._calls[place] = call
         row = self._journal.row(place)
         if row.started_at is None:
@@ -82,7 +82,7 @@ class RunAgents:
 
     @property
     def admits(self) -> bool:
-        """Whether somebody waits for a place that is free."""
+        """Whether somebody waits while a slot is free."""
         return bool(self._waiting) and (len(self._working) < self._at_once or self._journal.budget_is_spent)
 
     @property
@@ -90,8 +90,8 @@ class RunAgents:
         return bool(self._to_begin or self._to_stop or self._to_remind)
 
     def admit(self) -> list[Place]:
-        """Gives free places to those who wait. Once the budget is spent there are none: those who hear
-        so."""
+        """Gives free slots to those who wait. Once the budget is spent there are none, and those who wait are
+        told."""
         now = self._clock.now()
         if self._waiting and self._journal.budget_is_spent:
             refused = [place for place in self._waiting if self._is_open(place)]
@@ -124,7 +124,7 @@ class RunAgents:
         return late
 
     def dismiss(self, places: Iterable[Place]) -> list[Place]:
-        """Those of these agents that have not ended, which nobody waits for any more."""
+        """Those of these agents that have not ended, and that nobody waits for any more."""
         dismissed = [place for place in places if place in self._calls and self._is_open(place)]
         for place in dismissed:
             self._leave(place, SKIPPED)
@@ -160,8 +160,8 @@ class RunAgents:
                 self._to_stop.append(chat_id)
 
     async def recruits(self) -> list[NewAgent]:
-        """Agents that are made by the write that names them: all but those that need a place of their own
-        first, or may be there already."""
+        """Agents that are created by the write that names them: all but those that need their own worktree
+        first, or may exist already."""
         plain = [
             place
             for place, again in self._to_begin.items()
@@ -185,8 +185,8 @@ class RunAgents:
         return prepared.agent
 
     def refused(self, agents: Sequence[NewAgent], refusals: Sequence[Refusal | None]) -> None:
-        """What became of agents that were to be made: one that was there already was made by whoever owned
-        the run before."""
+        """The result of creating agents: one that existed already was created by a previous owner of the
+        run."""
         for agent, refusal in zip(agents, refusals, strict=True):
             place = self._working.get(agent.chat_id)
             if refusal is not None and refusal.code != "wrong_state" and place is not None:
@@ -200,10 +200,10 @@ class RunAgents:
         self._leave(place, Ended(outcome="failed", error=error))
         self._failed.append(place)
 
-    # --- deeds, after the journal was written ---
+    # --- effects, after the journal was written ---
 
     async def act(self) -> list[Place]:
-        """Starts, stops and reminds; the calls that have ended without an agent."""
+        """Starts, stops and reminds; returns the calls that have ended without an agent."""
         begin, self._to_begin = self._to_begin, {}
         stop, self._to_stop = self._to_stop, []
         remind, self._to_remind = self._to_remind, []
@@ -235,7 +235,7 @@ class RunAgents:
         return [*ended, *await self._release()]
 
     async def look_for_people(self) -> None:
-        """Who waits for a person now, and who does not any more: those who watch the run are told."""
+        """Who waits for a person now, and who no longer does: watchers of the run are told."""
         found = await persist(lambda: self._store.read(agent_ends.asking(self._run.id)))
         before, self._asking = self._asking, found & self._working.keys()
         for chat_id in before ^ self._asking:

@@ -1,6 +1,6 @@
-"""Drives one run under its lease. Everything goes in pulses: the script hears what has ended, one answer at a
-time; what it asked for is written together with what it heard; only then it is acted upon. So a run that is
-taken over replays what was written and has missed nothing."""
+"""Drives one run under its lease. Everything happens in pulses: the script is given what has ended, one
+answer at a time; its requests are written together with those answers; only then they are acted upon. So a
+run that is taken over replays what was written and has missed nothing."""
 
 import asyncio
 from collections import deque
@@ -55,7 +55,7 @@ from holdfast.worker.agent_starts import AgentStarts
 
 log = structlog.get_logger(__name__)
 
-# So much later people may see what a script said than it said it.
+# How much later people may see a script's output.
 SOON_SECONDS = 0.02
 
 
@@ -77,24 +77,25 @@ class RunDriver:
         self.run = run
         self._resources = resources
         self._agent_starts = agent_starts
-        # Deadlines and pauses are kept here alone: a jump of the wall must not end an agent.
+        # Deadlines and pauses are measured by this clock only: a jump of the wall clock must not end an
+        # agent.
         self._clock: Clock = SteadyClock(resources.clock)
         self._settings = resources.settings()
         self._sandboxes = ScriptSandboxes(resources.sandboxes)
         self._journal = RunJournal(run)
         self._agents = self._new_agents()
-        # Calls that have ended and that their script has not heard of.
+        # Calls that have ended, but whose script has not been told.
         self._ready: deque[Place] = deque()
         self._pauses: dict[Place, datetime] = {}
-        # Whether the workspace is as the run left it that lends its answers.
+        # Whether the workspace is as the run whose answers are reused left it.
         self._is_as_left = False
-        # What the scripts were told of the budget last.
+        # What the scripts were last told about the budget.
         self._told_spent = 0
         self._stop: ScriptDone | ScriptFailed | None = None
         self._awake = asyncio.Event()
         # Some may have ended while nobody looked.
         self._awake.set()
-        # Whether an agent may have begun or ceased to wait for a person.
+        # Whether an agent may have started or stopped waiting for a person.
         self._look_for_people = True
         # What we have written ourselves.
         self.version = run.version
@@ -114,8 +115,7 @@ class RunDriver:
             self.wake()
 
     async def drive(self) -> None:
-        """Until the run is over, or is not ours any more. Cancelled, it leaves everything to who comes
-        next."""
+        """Until the run is over, or no longer ours. If cancelled, it leaves everything to the next owner."""
         try:
             try:
                 await self._drive()
@@ -123,14 +123,14 @@ class RunDriver:
                 self._stop = ScriptFailed(kind="contradiction", message=error.text)
                 await self._end()
             except BadScript as error:
-                # It could be read once, by another release perhaps.
+                # It could be read once, perhaps by another release.
                 self._stop = ScriptFailed(kind="thrown", message=error.text, line=error.line)
                 await self._end()
             except (StoreClosed, LeaseLost):
                 raise
             except Exception as error:
                 if isinstance(error, TryAgain) or is_shortage(error):
-                    # It is let go, and taken up again in a moment.
+                    # It is let go, and taken again in a moment.
                     raise
                 log.exception("run failed", run_id=self.run.id)
                 text = error.text if isinstance(error, HoldfastError) else type(error).__name__
@@ -159,8 +159,8 @@ class RunDriver:
         await self._replay()
         while True:
             if self._ready and self._agents.admits:
-                # Places that are free again are given away before the script hears who left them: it has no
-                # say in that, and takes its time.
+                # Free slots are reused before the script is told who left them: it has no say in that, and
+                # takes its time.
                 await self._act()
             while self._ready and self._stop is None:
                 await self._deliver()
@@ -231,7 +231,7 @@ class RunDriver:
         self._journal.check_replayed()
 
     async def _deliver(self) -> None:
-        """The next answers for one script, as many as follow each other."""
+        """The next answers for one script, as many as directly follow each other."""
         scope = self._ready[0][0]
         places: list[Place] = []
         while self._ready and self._ready[0][0] == scope:
@@ -255,7 +255,7 @@ class RunDriver:
         self._agents.refused(agents, refusals)
 
     async def _woken_soon(self) -> bool:
-        """Whether more has ended right away, so that what the script said is written together with that: it
+        """Whether more has ended right away, so that the script's output is written together with that: it
         asked for nothing, and waits."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SOON_SECONDS):
@@ -273,7 +273,7 @@ class RunDriver:
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0, min(left, self._settings.poll_seconds))):
                 await self._awake.wait()
-        # Nobody said anything for so long: a hint may be lost, or somebody below an agent of ours waits.
+        # No hint for this long: one may have been lost, or an agent below ours waits for a person.
         self._look_for_people = self._look_for_people or not self._awake.is_set()
         self._awake.clear()
 
@@ -284,7 +284,7 @@ class RunDriver:
             self._stop = ScriptFailed(kind="time", message=f"The run took longer than {seconds:g} seconds.")
             return
         self._ready += self._agents.expire()
-        # By the moment they were due, however late it is noticed: that is the order timers fire in.
+        # By the time they were due, however late it is noticed: that is the order timers fire in.
         for _, place in sorted((due, place) for place, due in self._pauses.items() if due <= now):
             del self._pauses[place]
             self._over(place, Ended(outcome="succeeded"))
@@ -296,7 +296,7 @@ class RunDriver:
             return None
         return self.run.started_at + timedelta(seconds=seconds)
 
-    # --- what scripts say ---
+    # --- requests of scripts ---
 
     async def _perform(self, scope: Scope, script: Script, args: Json | msgspec.UnsetType) -> None:
         start = ScriptStart(
@@ -350,7 +350,7 @@ class RunDriver:
                     await self._nest(place, call)
 
     def _completed(self, call: AgentCall) -> AgentCall:
-        """With what the run chose for all its agents, which decides the answer as well."""
+        """With the run's settings for all its agents, which also determine the answer."""
         options = call.options
         return replace(
             call,
@@ -360,7 +360,7 @@ class RunDriver:
         )
 
     def _objection(self, call: Call) -> CallError | None:
-        """Why a new call is not begun: limits that all scripts of the run share."""
+        """Why a new call is not started: limits that all scripts of the run share."""
         if isinstance(call, PauseCall):
             return None
         if self._journal.budget_is_spent:
@@ -426,7 +426,7 @@ class RunDriver:
         self._over((MAIN, scope), ended)
 
     def _dismiss(self, entries: Sequence[RunCall]) -> None:
-        """Whoever is still at work when the script ends is not waited for."""
+        """Agents that are still working when the script ends are not waited for."""
         names = unawaited(entries)
         if names:
             self._journal.say(
@@ -454,7 +454,7 @@ class RunDriver:
         await self._agents.act()
 
     async def _leave(self) -> None:
-        """Remembers what the workspace is like, for a run that wants to borrow."""
+        """Records the state of the workspace, for a later run that may reuse this one."""
         store, run = self._resources.store, self.run
         if run.workspace_id is not None:
             state = await persist(lambda: self._resources.library.state(run.workspace_id, run.owner_id))

@@ -1,5 +1,5 @@
-"""Runs of workflows as a duty of a worker: takes those that nobody works on, within the limit, oldest first,
-and drives each. Runs that nobody wants any more are cancelled, agents that outlived their run are stopped."""
+"""Workflow runs as a duty of a worker: takes those that nobody works on, within the limit, oldest first, and
+drives each. Runs that nobody needs any more are cancelled, agents that outlived their run are stopped."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -105,13 +105,13 @@ class RunDuty(LeasedDuty[RunId, RunDriver]):
 
     @override
     async def close(self) -> None:
-        """Others need not wait for the lease to run out."""
+        """Others need not wait for the lease to expire."""
         await self._resources.sandboxes.close()
         with suppress(HoldfastError):
             await self._resources.store.write(runs.release(self.lease.worker_id))
 
     async def _sweep(self) -> bool:
-        """Runs that nobody wants any more, and agents that outlived their run."""
+        """Runs that nobody needs any more, and agents that outlived their run."""
         store = self._resources.store
         unwanted, left_over = await store.read(runs.unwanted(SWEPT_AT_ONCE), runs.left_over(SWEPT_AT_ONCE))
         for run_id in unwanted:

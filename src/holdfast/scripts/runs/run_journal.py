@@ -1,5 +1,5 @@
-"""The journal of a run while a worker owns it: the rows that are stored of it, and what is still to be
-written. Nothing in it counts for anybody before it is written; what is acted upon was written before."""
+"""The journal of a run while a worker owns it: its stored rows, and what is still to be written. Nothing in
+it is valid before it is written, and only what was written is acted upon."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from holdfast.scripts.journal import MAIN, Journal, JournalDelivery, Place, Scop
 from holdfast.scripts.runs.agent_chats import terms_of
 from holdfast.store.journals import Ending, Entries
 
-# What all scripts of a run may say together: it is all in one answer of the API.
+# What all scripts of a run may log in total: it is all in one answer of the API.
 MOST_LINES = 5000
 MOST_LINE_BYTES = 4 * 1024 * 1024
 FULL = "The scripts of this run have said more than is kept; the rest is left out."
@@ -38,13 +38,13 @@ class RunJournal:
         self._line_bytes = sum(len(line.text.encode(errors="replace")) for line in lines)
         if any(line.text == FULL for line in lines):
             self._last_line = max(self._last_line, MOST_LINES)
-        # Lines that each script has said: stored ones, and said by the script as it runs now.
+        # Lines of each script: stored ones, and those logged by the script as it runs now.
         self._stored_lines = Counter(line.scope for line in lines if line.place is not None)
         self._said_lines = Counter[Scope]()
         self._spent = sum((_paid(call) for call in calls), Usage())
         # How many agents all scripts of the run have asked for.
         self.agents = sum(call.kind == "agent" for call in calls)
-        # Agents whose calls have ended and of which nobody knows yet what they cost.
+        # Agents whose calls have ended but whose cost is not known yet.
         self._unpaid = {
             call.chat_id: (call.scope, call.number)
             for call in calls
@@ -57,7 +57,7 @@ class RunJournal:
         self._lines: list[RunLine] = []
         self._taken: list[DeliveryKey] = []
 
-    # --- what is so ---
+    # --- state ---
 
     def has(self, place: Place) -> bool:
         return place in self._journal
@@ -85,7 +85,7 @@ class RunJournal:
     def check_replayed(self) -> None:
         self._journal.check_replayed()
 
-    # --- what happens ---
+    # --- events ---
 
     @property
     def withheld(self) -> int:
@@ -133,14 +133,14 @@ class RunJournal:
         self._put(place, row)
 
     def paid(self, chat_id: ChatId, usage: Usage) -> None:
-        """What an agent cost whose call had ended before it did."""
+        """The cost of an agent whose call had ended before it did."""
         place = self._unpaid.pop(chat_id, None)
         if place is not None:
             self._spent = self._spent + usage
             self._put(place, replace(self.row(place), usage=usage))
 
     def touch(self, place: Place) -> None:
-        """Those who watch should look at the call again: what is not in the journal has changed."""
+        """Watchers should look at the call again: something that is not in the journal has changed."""
         self._dirty[place] = None
 
     def never_made(self, place: Place) -> None:
@@ -148,7 +148,7 @@ class RunJournal:
         self._put(place, replace(self.row(place), chat_id=None))
 
     def answer(self, place: Place) -> CallAnswer:
-        """What the script is told next, if it is told of this call."""
+        """What the script is told next, if it is told about this call."""
         row = self.row(place)
         return CallAnswer(call=row.number, spent=self.spent, value=row.value, error=row.error)
 
@@ -157,7 +157,7 @@ class RunJournal:
         self._put(place, row)
 
     def script_said(self, scope: Scope, kind: LineKind, text: str, now: datetime) -> None:
-        """What a script says again that runs again is known already."""
+        """Lines that a replayed script logs again are already known."""
         self._said_lines[scope] += 1
         if self._said_lines[scope] > self._stored_lines[scope]:
             self._say(kind, text, now, scope, self._said_lines[scope])

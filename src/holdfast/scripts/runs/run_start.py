@@ -1,5 +1,5 @@
-"""How runs begin and are called off. A run keeps the text of its script and the arguments it was started
-with; everything else about it happens where its lease is."""
+"""How runs are started and cancelled. A run keeps the text of its script and its arguments; everything else
+about it happens where its lease is."""
 
 import hashlib
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class RunRequest(Record, frozen=True, kw_only=True):
-    """A run that somebody asks for: of a workflow by its name, or of a script."""
+    """A request for a run: of a workflow by its name, or of a script."""
 
     owner_id: UserId
     name: str | None = None
@@ -40,12 +40,12 @@ class RunRequest(Record, frozen=True, kw_only=True):
     effort: str | None = None
     max_concurrency: int | None = None
     workspace_id: WorkspaceId | None = None
-    # The run that lends its answers; None: the newest of the same workflow with the same arguments, if it
+    # The run whose answers are reused; None: the newest of the same workflow with the same arguments, if it
     # failed or was cancelled.
     resume_from: RunId | None = None
-    # Nothing is lent.
+    # Nothing is reused.
     fresh: bool = False
-    # The newest lends also when it succeeded.
+    # The newest is reused even if it succeeded.
     reuse: bool = False
     asked_by: AskedBy | None = None
     # What its agents may use, as in the settings of a chat.
@@ -62,7 +62,7 @@ class Runs:
         library: Library,
         check_model: Callable[[str], None],
     ) -> None:
-        """`check_model` raises InvalidInput for a model that cannot be named."""
+        """`check_model` raises InvalidInput for a model that does not exist."""
         self.library = library
         self._store = store
         self._clock = clock
@@ -71,7 +71,7 @@ class Runs:
 
     async def start(self, wanted: RunRequest, on_behalf: CallFence | None = None) -> Run:
         """Raises InvalidInput (BadScript with its line), NotFound, or WrongState: the call that asks for it
-        does not go on any more."""
+        is no longer running."""
         return await self._store.write(runs.create(await self.draft(wanted)), on_behalf=on_behalf)
 
     async def draft(self, wanted: RunRequest) -> Run:
@@ -110,14 +110,13 @@ class Runs:
         )
 
     async def cancel(self, run_id: RunId, owner_id: UserId | None = None) -> Run:
-        """Nothing of it counts from here on; its agents are told to stop. One that is over stays as it
-        is."""
+        """Nothing of it is valid from here on; its agents are told to stop. A finished run stays as it is."""
         run = await self._store.write(runs.cancel(run_id, owner_id))
         await self.call_off(run_id)
         return run
 
     async def call_off(self, run_id: RunId) -> None:
-        """It is cancelled, as is written already: its agents stop."""
+        """It is cancelled, as already written: its agents stop."""
         run = await self._store.read(runs.run(run_id))
         for chat_id in await self._store.read(runs.busy_agents(run_id)):
             await self._store.transition(chat_id, Stop())

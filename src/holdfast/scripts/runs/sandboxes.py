@@ -16,8 +16,8 @@ SPARE_SECONDS = 0.05
 
 
 class Sandboxes:
-    """Opens them, behind the wall where there is one, which is tried once. With `spares`, one more is opened
-    ahead for whoever needs the same language next: starting is most of a short run's time."""
+    """Opens them, behind the wall if there is one, which is tried once. With `spares`, one more is opened
+    ahead for the next use of the same language: starting is most of a short run's time."""
 
     def __init__(self, *, spares: bool = False) -> None:
         self._spares = spares
@@ -37,12 +37,12 @@ class Sandboxes:
         return await _opened(asyncio.create_task(self._new(language)))
 
     async def _later(self, language: Language) -> Sandbox:
-        """Not in the way of who just got one."""
+        """Without delaying the caller who just got one."""
         await asyncio.sleep(SPARE_SECONDS)
         return await self._new(language)
 
     async def close(self) -> None:
-        """Gives up those that were opened ahead."""
+        """Closes those that were opened ahead."""
         while self._ahead:
             _, spare = self._ahead.popitem()
             await to_the_end(_give_up(spare))
@@ -55,7 +55,7 @@ class Sandboxes:
 
 
 async def _opened(opening: asyncio.Task[Sandbox]) -> Sandbox:
-    """Who is cancelled while a sandbox opens, even twice, waits until it is closed again."""
+    """If the caller is cancelled while a sandbox opens, even twice, it waits until it is closed again."""
     try:
         return await asyncio.shield(opening)
     except asyncio.CancelledError:
@@ -82,7 +82,7 @@ class ScriptSandboxes:
         return await sandbox.start(start)
 
     async def answer(self, scope: Scope, answers: Sequence[CallAnswer]) -> list[ScriptTurn]:
-        """A turn for each; fewer when the script ended before it heard all."""
+        """A turn for each; fewer if the script ended before it was given all."""
         return await self._running[scope].answer_all(answers)
 
     async def close(self, scope: Scope) -> None:
@@ -90,7 +90,7 @@ class ScriptSandboxes:
             await sandbox.close()
 
     async def close_all(self) -> None:
-        """To the end, whoever is cancelled meanwhile: no process stays."""
+        """Always completes, even if the caller is cancelled meanwhile: no process stays."""
         await to_the_end(self._close_each())
 
     async def _close_each(self) -> None:

@@ -1,4 +1,4 @@
-"""What can be chosen for runs."""
+"""The settings of runs."""
 
 from holdfast.core.shapes import Record
 from holdfast.scripts.engines.limits import ScriptLimits
@@ -12,7 +12,7 @@ class RunSettings(Record, frozen=True, kw_only=True):
     max_agents: int = 1000
     cpu_seconds: float = 30.0
     memory_mib: int = 128
-    # How long an agent may take, and a whole run (0: as long as it wants).
+    # The timeout of an agent, and of a whole run (0: none).
     agent_seconds: float = 1800.0
     run_seconds: float = 0.0
     # A lost hint delays by no more than this.

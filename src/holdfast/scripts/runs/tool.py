@@ -1,6 +1,6 @@
 """`run_workflow`: an agent starts a workflow and waits for its result. A call starts one run however often it
-is tried; the result is told once, with the call. A run whose call nobody waits for any more is cancelled by
-the run duty."""
+is tried; the result is delivered once, with the call. A run whose call nobody waits for any more is cancelled
+by the run duty."""
 
 from typing import Annotated, Literal
 
@@ -134,7 +134,7 @@ class _Workflows:
             raise ToolError(error.text) from None
 
     async def _wanted(self, context: ToolContext, wanted: RunWorkflow) -> RunRequest:
-        """With the rights, the model and what is left of the budget of the chat that asks."""
+        """With the permissions, the model and the remaining budget of the chat that asks."""
         view = await self._store.view(context.chat_id)
         caps, chosen, agent = await self._store.read(
             budgets.caps(context.chat_id),

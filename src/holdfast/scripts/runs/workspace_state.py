@@ -1,4 +1,4 @@
-"""What a workspace is like, as one short text that changes when a file in it does: by git where it is a
+"""The state of a workspace, as one short text that changes when a file in it does: by git if it is a
 repository, else by the sizes and times of its files."""
 
 import hashlib
@@ -17,12 +17,12 @@ from holdfast.workspaces.search.gitignore import Ignoring
 from holdfast.workspaces.search.walk import WalkedFile, walk
 
 MAX_FILES = 200_000
-# What a diff names without showing it: two such diffs may be equal and the files not.
+# What a diff names without showing it: two such diffs may be equal although the files differ.
 _NOT_SHOWN = ("Binary files ", "Only in b: ")
 
 
 async def state_of(walled: Walled | None, root: Root, trusted: Sequence[Path]) -> str | None:
-    """None: nobody can tell. `walled` None: git is not asked."""
+    """None: unknown. `walled` None: git is not asked."""
     by_git = None if walled is None else await _by_git(walled, root, trusted)
     return by_git or await blocking(lambda: _by_times(root))
 
