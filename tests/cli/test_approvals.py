@@ -58,6 +58,6 @@ def test_they_are_listed_and_taken_back(tmp_path: Path) -> None:
         assert str(notes.resolve()) in told
         found = json.loads(server.done("approvals", "last", "--json"))
         for one in (*found["approvals"], *found["grants"]):
-            assert server.done("approvals", "last", "--revoke", one["id"]) == "Taken back.\n"
+            assert server.done("approvals", "last", "--revoke", one["id"]) == "Revoked.\n"
         assert "Nothing" in server.done("approvals", "last")
         assert server.run("approvals", "last", "--revoke", "nothing").returncode == 1

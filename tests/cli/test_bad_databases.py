@@ -190,17 +190,17 @@ async def test_a_second_server(tmp_path: Path) -> None:
 def test_a_file_whose_migration_was_killed(tmp_path: Path) -> None:
     file = migrated(tmp_path)
     sqlite_killed_halfway(file, "next")
-    assert holdfast("db", "check", "--data", tmp_path).stdout == "The database is whole.\n"
+    assert holdfast("db", "check", "--data", tmp_path).stdout == "No problems found.\n"
     file.unlink()
     file.with_name("holdfast.db-wal").unlink(missing_ok=True)
     sqlite_killed_halfway(file, "first")
     assert "Upgrade it with `holdfast db migrate`" in sentence("db", "check", "--data", tmp_path)
     assert holdfast("db", "migrate", "--data", tmp_path).returncode == 0
-    assert holdfast("db", "check", "--data", tmp_path).stdout == "The database is whole.\n"
+    assert holdfast("db", "check", "--data", tmp_path).stdout == "No problems found.\n"
 
 
 def test_a_postgresql_whose_migration_was_killed(empty_postgres_url: str) -> None:
     asyncio.run(postgres_killed_halfway(empty_postgres_url, "first"))
     assert "holdfast db migrate" in sentence("db", "check", "--database", empty_postgres_url)
     assert holdfast("db", "migrate", "--database", empty_postgres_url).returncode == 0
-    assert holdfast("db", "check", "--database", empty_postgres_url).stdout == "The database is whole.\n"
+    assert holdfast("db", "check", "--database", empty_postgres_url).stdout == "No problems found.\n"

@@ -18,7 +18,7 @@ ASK = """\
 call: ask_user {"questions": [{"id": "db", "text": "Which database?", "options": ["SQLite", "PostgreSQL"]},\
  {"id": "name", "text": "What name?"}]}
 say: Noted: {result}"""
-BEGUN = "Ctrl-D leaves"
+BEGUN = "Ctrl-D exits"
 
 
 def ready(terminal: Terminal) -> None:
@@ -46,7 +46,7 @@ def test_text_streams_and_stays(server: Server) -> None:
         assert shown.count("Some bold words.") == 1
         terminal.type(CTRL_D)
         assert terminal.exit_code() == 0
-        assert "Come back with: holdfast chat" in terminal.screen.text
+        assert "Resume with: holdfast chat" in terminal.screen.text
 
 
 def test_what_is_typed_is_not_torn_by_what_is_said(server: Server) -> None:
@@ -73,7 +73,7 @@ def test_questions_are_answered_in_place(server: Server) -> None:
         terminal.enter("wait: 1\n" + ASK)
         terminal.type("a draft")
         terminal.wait_for("2. PostgreSQL")
-        terminal.wait_for("a number · or type")
+        terminal.wait_for("a number · or type an answer")
         assert "› a draft" not in terminal.screen.text
         terminal.enter("2")
         terminal.wait_for("? What name?")
@@ -96,7 +96,7 @@ def test_calls_are_approved_and_refused_in_place(strict_server: Server) -> None:
         ready(terminal)
         terminal.enter(call * 3 + "say: after that")
         terminal.wait_for("? todo wants to run:")
-        terminal.wait_for("n BECAUSE tells why")
+        terminal.wait_for("n REASON")
         terminal.enter("sure, go ahead")
         terminal.wait_for("Not an answer.")
         terminal.enter("y")
@@ -122,7 +122,7 @@ def test_queue_steer_and_interrupt(server: Server) -> None:
         terminal.type("say: steering" + CTRL_T)
         terminal.wait_for("2. say: steering (steers)")
         terminal.enter("/drop 2")
-        terminal.wait_for("Taken out of the queue.")
+        terminal.wait_for("Removed from the queue.")
         terminal.type("say: at once" + CTRL_X)
         shown = terminal.wait_until(lambda shown: "\n\nqueued\n" in shown and is_idle(shown))
         order = [
@@ -146,7 +146,7 @@ def test_ctrl_c_interrupts_and_again_leaves(server: Server) -> None:
         terminal.enter(LONG)
         terminal.wait_until(lambda shown: shown.count("\n\nword0") == 2)
         terminal.type(CTRL_C)
-        terminal.wait_for("Ctrl-C again leaves")
+        terminal.wait_for("Press Ctrl-C again to exit")
         terminal.type(CTRL_C)
         assert terminal.exit_code() == 130
         assert terminal.mode == before, "the terminal is as it was"
@@ -175,13 +175,13 @@ def test_the_commands_of_a_conversation(server: Server) -> None:
     with server.terminal("chat") as terminal:
         ready(terminal)
         terminal.enter("/help")
-        terminal.wait_for("Ctrl-C interrupts the turn; again, it leaves.")
+        terminal.wait_for("Ctrl-C interrupts the turn; press it again to exit.")
         terminal.enter("/retry")
         terminal.wait_for("There is no chat yet")
         terminal.enter("/model")
         terminal.wait_for("demo (default)")
         terminal.enter("/model nosuch")
-        terminal.wait_for("There is no model nosuch; there is demo.")
+        terminal.wait_for("There is no model nosuch. Available: demo.")
         terminal.enter("/moddel")
         terminal.wait_for("Did you mean /model?")
         terminal.enter("fail: auth")
@@ -192,7 +192,7 @@ def test_the_commands_of_a_conversation(server: Server) -> None:
         terminal.enter("think: deep thoughts\nsay: /usage")
         terminal.wait_until(lambda shown: "✻ thought" in shown and is_idle(shown))
         terminal.enter("/thoughts")
-        terminal.wait_for("Thoughts are shown.")
+        terminal.wait_for("Reasoning is shown.")
         terminal.enter("think: deeper\nsay: done")
         terminal.wait_for("\n  deeper\n")
         terminal.enter("/usage")
@@ -240,12 +240,12 @@ def test_a_server_that_dies_and_comes_back(tmp_path: Path) -> None:
         terminal.enter("pace: 0.1\nsay slowly: " + " ".join(f"word{number}" for number in range(40)))
         terminal.wait_for("\n\nword0 word1")
         server.kill()
-        terminal.wait_for("The connection is lost; trying again.")
+        terminal.wait_for("Connection lost. Reconnecting…")
         terminal.enter("say: typed while it was away")
         terminal.wait_for("sending: say: typed while it was away")
         server.start()
         shown = terminal.wait_until(lambda shown: "\n\ntyped while it was away\n" in shown and is_idle(shown))
-        assert "Connected again." in shown
+        assert "Reconnected." in shown
         text = shown.rpartition("\n\nword0 word1")[2]
         assert " ".join(text.split())[:10] == "word2 word3"[:10]
         assert shown.count("word39") == 2, "once in what was asked, once in the answer"

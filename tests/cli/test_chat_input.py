@@ -77,8 +77,8 @@ def test_commands_of_this_machine(server: Server) -> None:
     with server.terminal("chat") as terminal:
         ready(terminal)
         terminal.enter("!echo from here; exit 4")
-        terminal.wait_for("Exit code 4. It goes along with your next message.")
-        terminal.wait_for("1 to go along with your next message")
+        terminal.wait_for("Exit code 4. It is sent with your next message.")
+        terminal.wait_for("1 attached to your next message")
         terminal.enter("!sleep 1000")
         terminal.wait_for("Running here. Ctrl-C stops it.")
         terminal.type(CTRL_C)
@@ -95,7 +95,7 @@ def test_other_chats(server: Server) -> None:
     with server.terminal("chat") as terminal:
         ready(terminal)
         terminal.enter("/effort low")
-        terminal.wait_for("Effort low, from the next message on.")
+        terminal.wait_for("Effort low from the next message.")
         terminal.enter("say: the second one")
         terminal.wait_until(lambda shown: "\n\nthe second one\n" in shown and is_idle(shown))
         terminal.enter("/resume")
@@ -103,11 +103,11 @@ def test_other_chats(server: Server) -> None:
         terminal.enter(f"/resume {first[-8:]}")
         terminal.wait_until(lambda shown: "\n\nthe first one\n" in shown and is_idle(shown))
         terminal.enter("/fork")
-        terminal.wait_for("A copy of the chat:")
+        terminal.wait_for("Copied to")
         terminal.enter("say: in the copy")
         terminal.wait_until(lambda shown: "\n\nin the copy\n" in shown and is_idle(shown))
         terminal.enter("/new")
-        terminal.wait_for("A new chat")
+        terminal.wait_for("New chat:")
         terminal.enter("say: in a new one")
         terminal.wait_until(lambda shown: "\n\nin a new one\n" in shown and is_idle(shown))
     assert "in the copy" not in server.done("logs", first)
@@ -121,7 +121,7 @@ def test_a_file_goes_along(server: Server) -> None:
     with server.terminal("chat") as terminal:
         ready(terminal)
         terminal.enter(f"/attach {server.home}/along.txt")
-        terminal.wait_for("along.txt (10 bytes) goes along")
+        terminal.wait_for("along.txt (10 bytes) is attached")
         terminal.enter("say: got it")
         terminal.wait_until(lambda shown: "\n\ngot it\n" in shown and is_idle(shown))
     parts = json.loads(server.done("logs", "last", "--json").splitlines()[0])["parts"]
@@ -137,7 +137,7 @@ def test_a_path_is_granted_for_what_the_answer_says(server: Server) -> None:
     with server.terminal("chat") as terminal:
         ready(terminal)
         terminal.enter(ask + read)
-        terminal.wait_for("y once, for this turn · a for this chat · always for this path")
+        terminal.wait_for("y allow once, for this turn · a allow for this chat · always allow this path")
         terminal.enter("y")
         terminal.wait_until(lambda shown: "\n\nthe word\n" in shown and is_idle(shown))
         terminal.enter(read)
@@ -154,7 +154,7 @@ def test_a_small_window(server: Server) -> None:
     from tests.cli.terminals import terminal as opened
 
     with opened("chat", environ=server.environ, columns=40, rows=10) as terminal:
-        terminal.wait_for("leaves")
+        terminal.wait_for("exits")
         terminal.enter(f"{FAIL}\nsay: " + "word " * 60)
         terminal.wait_until(lambda shown: shown.count("word word") > 5 and is_idle(shown))
         terminal.type("/" + TAB)

@@ -85,7 +85,7 @@ async def test_a_problem_is_one_neutral_sentence() -> None:
     )
 
 
-@pytest.mark.parametrize("token, told", [("hf_t", "does not accept the token"), (None, "there is none")])
+@pytest.mark.parametrize("token, told", [("hf_t", "does not accept the token"), (None, "none is set")])
 async def test_without_a_good_token_what_to_do_is_said(token: str | None, told: str) -> None:
     async def handler(_: web.Request) -> web.Response:
         return problem(401, "unauthorized", "Sign in first.")

@@ -175,7 +175,7 @@ def test_commands_are_understood(line: str, parsed: SlashCommand) -> None:
 
 
 @pytest.mark.parametrize(
-    "line, wrong", [("/modle", "/model"), ("/xyzzy", "/help"), ("/now", "TEXT"), ("/quit now", "nothing")]
+    "line, wrong", [("/modle", "/model"), ("/xyzzy", "/help"), ("/now", "TEXT"), ("/quit now", "no arguments")]
 )
 def test_what_is_wrong_with_a_command_is_said(line: str, wrong: str) -> None:
     told = parse(line)
@@ -228,9 +228,9 @@ def test_the_picture_shows_what_is_under_way() -> None:
 def test_the_picture_says_why_nothing_happens() -> None:
     transcript = Transcript()
     transcript.apply(StatusData(status="running", waiting="capacity"))
-    assert "waits for a free place" in seen(transcript, Typing(Editor()))
+    assert "waiting for a free slot" in seen(transcript, Typing(Editor()))
     transcript.apply(RETRY)
-    assert "trying again in 12 s: Too busy." in seen(transcript, Typing(Editor()))
+    assert "retrying in 12 s: Too busy." in seen(transcript, Typing(Editor()))
 
 
 def test_what_is_typed_is_seen_however_much_is_said_and_typed() -> None:

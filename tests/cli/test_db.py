@@ -16,7 +16,7 @@ def test_migrate_check_and_backup(tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     assert holdfast("db", "migrate", "--data", data).returncode == 0
     assert holdfast("db", "migrate", "--data", data).stdout == "The database is up to date.\n"
-    assert holdfast("db", "check", "--data", data).stdout == "The database is whole.\n"
+    assert holdfast("db", "check", "--data", data).stdout == "No problems found.\n"
     said = holdfast("db", "backup", copy, "--data", data).stdout.splitlines()
     assert said[0] == f"Wrote {copy}."
     assert "secret.key" in said[1]
@@ -27,7 +27,7 @@ def test_migrate_check_and_backup(tmp_path: Path) -> None:
 
 def test_migrate_and_check_on_postgresql(empty_postgres_url: str) -> None:
     assert holdfast("db", "migrate", "--database", empty_postgres_url).returncode == 0
-    assert holdfast("db", "check", "--database", empty_postgres_url).stdout == "The database is whole.\n"
+    assert holdfast("db", "check", "--database", empty_postgres_url).stdout == "No problems found.\n"
 
 
 def test_a_backup_does_not_overwrite(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_something_is_said_queued_and_stopped(server: Server) -> None:
     assert told.returncode == 1
     chat = json.loads(told.stdout.splitlines()[0])["data"]["message"]["chat_id"]
     assert "question: ask_user" in server.done("ps")
-    assert server.done("send", chat, "say: later") == "It waits in the queue, at place 1.\n"
+    assert server.done("send", chat, "say: later") == "Queued at position 1.\n"
     queued = json.loads(server.done("send", chat, "-", "--json", given="say: even later\n"))
     assert list(queued) == ["queued"], "as the API answers"
     assert queued["queued"]["position"] == 1
@@ -147,7 +147,7 @@ def test_an_import(server: Server, tmp_path: Path) -> None:
     assert new != chat
     assert "to keep" in server.done("logs", new)
     # The same again is the same chat.
-    assert server.done("import", str(file)) == f"It was imported before, as {new}.\n"
+    assert server.done("import", str(file)) == f"Already imported as {new}.\n"
     shown = json.loads(server.done("import", "-", "--json", given=file.read_text()))
     assert (shown["id"], shown["status"]) == (new, "idle")
     broken = tmp_path / "broken.json"

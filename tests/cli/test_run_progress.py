@@ -91,8 +91,8 @@ def test_events_as_lines() -> None:
         "- one\ntwo",
         "! odd",
         "* a␛[2J · failed · 2.0 s · 4.3k tokens · it broke badly",
-        "(The connection is lost; trying again.)",
-        "(Connected again.)",
+        "(Connection lost. Reconnecting…)",
+        "(Reconnected.)",
         "= sides · cancelled · 1 agent · 1.2k of 9.0k output tokens",
     ]
 
@@ -104,7 +104,7 @@ def test_what_is_at_work_is_shown_live() -> None:
     lines = "\n".join(live_lines(progress, NOW + timedelta(seconds=3), 200))
     assert "agent 4" in lines
     assert "3.0 s" in lines
-    assert "waits for a place" in lines
+    assert "queued" in lines
     assert "sides · running · Argue · 0 of 2 agents · 1.2k of 9.0k output tokens · 3.0 s" in lines
     for number in range(40):
         progress.apply(call(id=f"0.{number + 10}", status="pending"))
@@ -114,7 +114,7 @@ def test_what_is_at_work_is_shown_live() -> None:
 def test_words() -> None:
     assert spent(Budget()) == ""
     assert spent(Budget(spent_tokens=5, spent_usd_micros=1_500_000)) == "5 output tokens · $1.50"
-    assert why(RunError(message="no\nluck", line=3)) == "no luck (line 3 of the script)"
+    assert why(RunError(message="no\nluck", line=3)) == "no luck (script line 3)"
     assert result_text("a\x07\n\n") == "a␇\n"
     assert result_text({"a": 1}) == '{\n  "a": 1\n}\n'
     assert result_text(None) == ""

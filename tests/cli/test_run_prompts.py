@@ -122,7 +122,7 @@ def test_one_object_at_the_end(server: Server) -> None:
         ("stop: content_filter", 1, "", "content rules"),
         ("stop: stop", 1, "", "empty answer"),
         ('call: todo {"items": []}\nstop: stop', 0, "", ""),
-        ("fail: overloaded 1 times\nsay: there", 0, "there\n", "Trying again in"),
+        ("fail: overloaded 1 times\nsay: there", 0, "there\n", "Retrying in"),
     ],
 )
 def test_what_is_wrong_is_told_on_standard_error(

@@ -107,7 +107,7 @@ def test_a_run_that_fails(server: Server, scripts: Path) -> None:
     )
     done = server.run("workflow", "run", "fails.py")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no luck (line 2 of the script)" in done.stderr
+    assert "no luck (script line 2)" in done.stderr
     assert f"holdfast workflow resume {last(server)['id']}" in done.stderr
     assert "failed: " in server.done("workflow", "show", "last")
     assert [
@@ -124,7 +124,7 @@ def test_ctrl_c_cancels_and_resume_goes_on(server: Server) -> None:
     running.send_signal(signal.SIGINT)
     rest, errors = running.communicate(timeout=100)
     assert (running.returncode, rest) == (130, ""), errors
-    assert "The run is cancelled." in errors
+    assert "The run was cancelled." in errors
     cancelled = last(server)
     assert cancelled["status"] == "cancelled"
     resumed = server.done("workflow", "resume", "last", "--detach").strip()

@@ -119,13 +119,13 @@ def test_a_chat_works_here_after_a_yes(rooted: Server) -> None:
     for shown in opened(rooted, where, "chat"):
         shown.wait_for("[Y/n]")
         shown.enter("")
-        shown.wait_until(lambda text: "from now on the workspace chatting." in " ".join(text.split()))
+        shown.wait_until(lambda text: "now the workspace chatting." in " ".join(text.split()))
         shown.enter(LOOK)
         shown.wait_for("\n\nhere.txt\n")
         shown.type("say: @her\t")
         shown.wait_for("› say: @here.txt")
     for shown in opened(rooted, where, "chat"):
-        shown.wait_until(lambda text: f"Works in {where}." in text.replace("\n", ""))
+        shown.wait_until(lambda text: f"Working in {where}." in text.replace("\n", ""))
         assert "[Y/n]" not in shown.screen.text
 
 
@@ -149,24 +149,24 @@ def test_workspaces_are_added_listed_and_removed(rooted: Server) -> None:
 
 def test_a_failed_start_gives_the_message_back(rooted: Server) -> None:
     with rooted.terminal("chat", "--model", "nosuch") as shown:
-        shown.wait_for("Ctrl-D leaves")
+        shown.wait_for("Ctrl-D exits")
         shown.enter("a long thought\nof two lines")
         shown.wait_for("nosuch")
         shown.wait_for("› a long thought\n  of two lines")
         shown.type("\x03")
-        shown.wait_for("Ctrl-C again leaves.")
+        shown.wait_for("Press Ctrl-C again to exit.")
         shown.enter("/model demo")
-        shown.wait_for("demo, from the next message on.")
+        shown.wait_for("Using demo from the next message.")
         shown.type("\x1b[A\x1b[A")
         shown.wait_until(lambda text: text.rstrip().endswith("› a long thought\n  of two lines"))
 
 
 def test_what_was_not_sent_is_printed_when_one_leaves(tmp_path: Path) -> None:
     with served(tmp_path) as server, server.terminal("chat") as shown:
-        shown.wait_for("Ctrl-D leaves")
+        shown.wait_for("Ctrl-D exits")
         server.kill()
         shown.enter("say: never sent")
-        shown.wait_for("The server does not answer")
+        shown.wait_for("The server is not responding")
         shown.type("\x04")
         assert shown.exit_code() == 0
         assert "Not sent: say: never sent" in shown.screen.text

@@ -13,6 +13,7 @@ from tests.e2e.guard import Guard
 from tests.e2e.server import Person
 from tests.e2e.test_asking import call
 from tests.e2e.test_panels import open_panel
+from tests.e2e.test_workflow_panel import SCRIPT
 from tests.e2e.workspace import make_workspace
 
 
@@ -98,6 +99,44 @@ def test_the_conversation_reads_well(page: Page, person: Person) -> None:
     expect(log(page).get_by_text("/nonsense at all").first).to_be_visible()
 
     expect(page.get_by_test_id("live")).to_have_count(0)
+
+
+def test_a_note_tells_how_a_background_agent_ended(page: Page, person: Person) -> None:
+    """On the line that started it, and as a note of its own when it comes later than the turn."""
+    scout = call("spawn_agent", label="scout", prompt="wait: 1\nsay: All clear.")
+    broken = call("spawn_agent", label="broken", prompt="wait: 1\nfail: auth")
+    chat = person.finished_chat(f"{scout}\n{broken}\nsay: Both work in the background.")
+    page.goto(f"/chats/{chat['id']}")
+    for how in ("A sub-agent finished", "A sub-agent failed"):
+        note = log(page).get_by_text(how, exact=True).locator("xpath=ancestor::div[1]")
+        expect(note.get_by_role("link", name="Open chat")).to_be_visible()
+    started = page.get_by_test_id("call")
+    expect(started.filter(has_text="scout")).to_contain_text("finished")
+    expect(started.filter(has_text="broken")).to_contain_text("failed")
+    log(page).get_by_text("A sub-agent finished", exact=True).locator("xpath=ancestor::div[1]").get_by_role(
+        "button", name="Show"
+    ).click()
+    expect(log(page).get_by_text("All clear.").first).to_be_visible()
+
+
+def test_a_workflow_is_started_by_writing_its_name(page: Page, guard: Guard, person: Person) -> None:
+    guard.allow("422")  # there is no such workflow, at the end
+    workspace = make_workspace(person, {".holdfast/workflows/two-steps.js": SCRIPT})
+    chat = person.finished_chat("say: hello", workspace_id=workspace.id)
+    page.goto(f"/chats/{chat['id']}")
+    box(page).fill('/workflow two-steps {"topic": ')
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The arguments are not valid JSON.")).to_be_visible()
+    box(page).fill('/workflow two-steps {"topic": "Tea"}')
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("tabpanel", name="Workflow")
+    expect(panel).to_contain_text("About Tea")
+    expect(panel).to_contain_text("Tea is good. Very good.")
+    expect(box(page)).to_have_value("")
+    box(page).fill("/workflow no-such")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("no-such").last).to_be_visible()
+    expect(box(page)).to_have_value("/workflow no-such")
 
 
 def test_a_picture_opens_in_full(page: Page, person: Person) -> None:

@@ -201,7 +201,7 @@ def test_collisions_are_marked_by_severity(page: Page, person: Person) -> None:
     chat = person.finished_chat(EDIT, workspace_id=workspace.id, title="One")
     person.finished_chat(other, workspace_id=workspace.id, title="The other")
     panel = open_panel(page, chat["id"], "Changes")
-    expect(panel.get_by_text("lines close by were changed by")).to_be_visible()
+    expect(panel.get_by_text("nearby lines were changed by")).to_be_visible()
     panel.get_by_role("link", name="The other").click()
     expect(page.get_by_role("heading", name="The other")).to_be_visible()
 
@@ -271,7 +271,7 @@ def test_usage_of_the_chat_and_of_all(page: Page, person: Person) -> None:
     expect(panel).to_contain_text("1.5K from cache")
     expect(panel.get_by_role("img", name=re.compile("By day: Total"))).to_be_visible()
     expect(panel.get_by_role("link", name="Another")).to_be_visible()
-    panel.get_by_role("button", name="Money").click()
+    panel.get_by_role("button", name="Cost").click()
     expect(panel).to_contain_text("No usage in this period.")
 
 

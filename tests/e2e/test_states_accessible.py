@@ -149,7 +149,7 @@ def test_an_exported_chat_is_a_page_to_send(opens: Opens, person: Person) -> Non
     page.goto(f"/chats/{chat['id']}")
     page.get_by_role("button", name="More", exact=True).click()
     with page.expect_download() as saved:
-        page.get_by_role("menuitem", name="Export as one HTML file").click()
+        page.get_by_role("menuitem", name="Export as HTML").click()
     text = saved.value.path().read_text()
     page.goto("about:blank")
     page.set_content(text)

@@ -92,7 +92,7 @@ def test_where_the_agent_was_told_a_person_may_still_say_that_it_was_done(
     page = shown(opens, person, chat_id)
     expect(answers(page).last).to_contain_text("I was told")
     asks(page).get_by_role("button", name="It finished").click()
-    expect(log(page).get_by_text("You told the agent about a call")).to_be_visible()
+    expect(log(page).get_by_text("You told the agent how a call ended")).to_be_visible()
     expect(page.get_by_test_id("call")).to_contain_text("Outcome unknown; marked as finished by you, ")
     expect(asks(page)).to_have_count(0)
     assert runs(workspace) == 1

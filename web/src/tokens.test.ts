@@ -1,6 +1,6 @@
-// The colours, by the numbers of WCAG: every text on every ground it may stand on, in light and dark.
+// The colours, by the numbers of WCAG: every text on every ground it may stand on, in light and dark; and the sizes.
 
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 
@@ -31,6 +31,19 @@ it.each(["light", "dark"] as const)("edges of controls and the focus can be seen
   for (const name of ["line-strong", "focus", "accent"]) {
     expect(contrast(colour(name, theme), colour("canvas", theme))).toBeGreaterThanOrEqual(3);
   }
+});
+
+it("texts have the sizes of the type scale and no others", () => {
+  const files = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" }).filter(
+    name => /\.(tsx|css)$/.test(name) && !/\.test\./.test(name),
+  );
+  const others = files.flatMap(name => {
+    const text = readFileSync(join(import.meta.dirname, name), "utf8");
+    // In em: relative to the text around it, as code in a sentence is.
+    const sizes = text.match(/text-\[\d[\d.]*(rem|px)\]|font-size: \d[\d.]*(rem|px)|fontSize/g) ?? [];
+    return sizes.map(size => `${name}: ${size}`);
+  });
+  expect(others).toEqual([]);
 });
 
 function colour(name: string, theme: "light" | "dark"): string {

@@ -14,14 +14,14 @@ from holdfast.core.shapes import Json
 if TYPE_CHECKING:
     from holdfast.cli.client import Client
 
-app = typer.Typer(help="List, show, make and remove named agents.", no_args_is_help=True)
+app = typer.Typer(help="List, show, create and remove named agents.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The agent's name.")]
 
 
 @app.command("list")
 def list_agents(as_json: AsJson = False, url: Url = None) -> None:
-    """List your named agents, and those that others published."""
+    """List your named agents and those that others shared."""
 
     async def listed(client: "Client") -> list[NamedAgent]:
         return [agent async for agent in client.every("/agents", NamedAgent)]
@@ -33,7 +33,7 @@ def list_agents(as_json: AsJson = False, url: Url = None) -> None:
     from holdfast.cli.tables import print_table
 
     if not agents:
-        print("No named agents. `holdfast agent set NAME --instructions @FILE` makes one.")
+        print("No named agents yet. `holdfast agent set NAME --instructions @FILE` creates one.")
         return
     print_table(
         ("name", "model", "effort", "tools", "published", "description"),
@@ -69,21 +69,21 @@ def put(
     name: Name,
     instructions: Annotated[
         str | None,
-        typer.Option("--instructions", "-i", help="What it is told; `@FILE` reads it from a file."),
+        typer.Option("--instructions", "-i", help="Its instructions; `@FILE` reads them from a file."),
     ] = None,
-    description: Annotated[str | None, typer.Option(help="What it is for, for people.")] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="A model by its configured name.")
+    description: Annotated[
+        str | None, typer.Option(help="What it is good at. Other agents choose by this text.")
     ] = None,
-    effort: Annotated[str | None, typer.Option("--effort", "-e", help="How hard the model thinks.")] = None,
+    model: Annotated[str | None, typer.Option("--model", "-m", help="Model, by its configured name.")] = None,
+    effort: Annotated[str | None, typer.Option("--effort", "-e", help="Reasoning effort.")] = None,
     tools: Annotated[
-        list[str] | None, typer.Option("--tool", help="A tool it has. As many as needed; without it, all.")
+        list[str] | None, typer.Option("--tool", help="A tool it may use. Can be repeated. Default: all.")
     ] = None,
-    publish: Annotated[bool | None, typer.Option(help="Whether others may use it.")] = None,
+    publish: Annotated[bool | None, typer.Option(help="Share it with everyone on the server.")] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Make a named agent, or change the one of this name. What is left out stays."""
+    """Create or change a named agent. Options you leave out keep their value."""
     chosen: dict[str, Json] = {
         "instructions": None if instructions is None else text_or_file(instructions),
         "description": description,
@@ -101,12 +101,12 @@ def put(
         return await client.post("/agents", NamedAgent, {"name": name, **body})
 
     agent = with_server(url, kept)
-    print_json(agent) if as_json else print(f'Kept. `holdfast run --agent "{agent.name}"` runs as it.')
+    print_json(agent) if as_json else print(f'Saved. Use it with `holdfast run --agent "{agent.name}"`.')
 
 
 @app.command()
 def remove(name: Name, url: Url = None) -> None:
-    """Remove a named agent. Chats that were started as it go on without it."""
+    """Remove a named agent. Its chats continue without it."""
 
     async def removed(client: "Client") -> None:
         agent = await find_agent(client, name)

@@ -26,12 +26,12 @@ class Permissions(Record, frozen=True, kw_only=True):
 def approvals(
     chat: ChatWord,
     revoke: Annotated[
-        str | None, typer.Option("--revoke", metavar="ID", help="Take one of them back, by its id.")
+        str | None, typer.Option("--revoke", metavar="ID", help="Revoke one by its id.")
     ] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Show or take back what was allowed for a whole chat. What was refused too, and paths it may read."""
+    """Show or revoke what was allowed for a whole chat. Includes denials and paths it may read."""
 
     async def read(client: "Client") -> Permissions:
         from holdfast.cli.lookups import find_chat
@@ -47,13 +47,13 @@ def approvals(
                 await client.request("DELETE", f"/grants/{revoke}", type(None))
             else:
                 raise NotFound(
-                    f"The chat has nothing with the id {revoke!r}; `holdfast approvals` lists all."
+                    f"Nothing in this chat has the id {revoke!r}; `holdfast approvals` lists everything."
                 )
         return Permissions(approvals=rules, grants=tuple(given))
 
     permissions = with_server(url, read)
     if revoke is not None:
-        print("Taken back.")
+        print("Revoked.")
     elif as_json:
         print_json(permissions)
     else:
@@ -64,7 +64,7 @@ def _show(permissions: Permissions) -> None:
     rows = [
         (
             rule.id,
-            "allowed" if rule.allowed else "refused",
+            "allowed" if rule.allowed else "denied",
             f"{rule.at:%Y-%m-%d %H:%M}",
             neutral_line(rule.tool, 100),
         )
@@ -77,4 +77,4 @@ def _show(permissions: Permissions) -> None:
     if rows:
         print_table(("id", "what", "since", "tool or path"), rows)
     else:
-        print("Nothing was allowed or refused for the whole chat.")
+        print("Nothing has been allowed or denied for the whole chat.")

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def audit(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="How many at most.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="Maximum number to list.")] = 50,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Show who did what on the server, the newest first (for admins)."""
+    """Show who did what on the server, newest first (admins only)."""
 
     async def listed(client: "Client") -> tuple[tuple[AuditEntry, ...], dict[str, str]]:
         entries = await client.listed("/audit", AuditEntry, {"limit": limit})

@@ -19,24 +19,22 @@ if TYPE_CHECKING:
 def chat(
     word: Annotated[
         str | None,
-        typer.Argument(metavar="[CHAT]", help="Go on with this chat: its id, a part of it, or `last`."),
+        typer.Argument(metavar="[CHAT]", help="Continue this chat: its id, part of it, or `last`."),
     ] = None,
-    last: Annotated[
-        bool, typer.Option("--last", "-l", help="Go on with the chat that was last active.")
-    ] = False,
+    last: Annotated[bool, typer.Option("--last", "-l", help="Continue the most recent chat.")] = False,
     model: ModelName = None,
     effort: Effort = None,
     workspace: WorkspaceName = None,
     url: Url = None,
 ) -> None:
-    """Talk with an agent, in a new chat or an old one.
+    """Chat with an agent.
 
-    A new chat works in the current directory if that is a workspace, or becomes one: you are asked once.
-    /help lists the commands; leaving stops nothing. In a pipe every line of standard input is a message, and
-    what the agent says goes to standard output.
+    A new chat works in the current directory. If that is not a workspace yet, you are asked once whether to
+    make it one. /help lists the commands. Leaving does not stop the agent. In a pipe, each line of standard
+    input is one message, and the answers go to standard output.
     """
     if word is not None and last:
-        raise WrongUsage("Give a chat or --last, not both.")
+        raise WrongUsage("Use a chat or --last, not both.")
     word = "last" if last else word
     if _on_terminal():
         _converse(url, word, model, effort, workspace)
@@ -45,7 +43,7 @@ def chat(
 
 
 def attach(chat: ChatWord, url: Url = None) -> None:
-    """Watch a chat and take part in it. Type, answer what it asks, interrupt; leaving stops nothing."""
+    """Watch a chat and take part in it. Leaving does not stop the agent."""
     _converse(url, chat)
 
 
@@ -116,7 +114,7 @@ def _converse(
             workspace_id=place.workspace_id,
         )
         session = ConversationScreen(client, deeds, typed_lines(os.environ))
-        session.say(f"Holdfast {__version__} · {client.url} · /help lists commands, Ctrl-D leaves", "dim")
+        session.say(f"Holdfast {__version__} · {client.url} · /help lists commands, Ctrl-D exits", "dim")
         if found is None and (await client.get("/settings", _Settings)).demo:
             session.say(_demo_offer(), "dim")
         if found is not None:
@@ -129,7 +127,7 @@ def _converse(
             for text in session.unsent:
                 print(f"Not sent: {neutral(text)}")
             if deeds.chat_id is not None:
-                print(f"Come back with: holdfast chat {deeds.chat_id}")
+                print(f"Resume with: holdfast chat {deeds.chat_id}")
 
     raise typer.Exit(with_server(url, talk))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ChatWords = Annotated[
     list[str],
-    typer.Argument(metavar="CHAT...", help="Chats: their ids, parts of them, or `last`."),
+    typer.Argument(metavar="CHAT...", help="Chats: ids, parts of ids, or `last`."),
 ]
 
 
@@ -27,13 +27,14 @@ class EditedMessage(Record, frozen=True, kw_only=True):
 def fork(
     chat: ChatWord,
     message: Annotated[
-        str | None, typer.Option("--at", metavar="MESSAGE", help="Up to this message, by its id; else all.")
+        str | None,
+        typer.Option("--at", metavar="MESSAGE", help="Copy up to this message id. Default: everything."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="The title of the copy.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the copy.")] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Copy a chat with its history. The copy goes its own way."""
+    """Copy a chat with its history. The two continue independently."""
 
     async def forked(client: "Client") -> Chat:
         from holdfast.cli.lookups import find_chat
@@ -47,20 +48,20 @@ def fork(
 
 def edit(
     chat: ChatWord,
-    text: Annotated[str, typer.Argument(help="What to say instead; `-` reads it from standard input.")],
+    text: Annotated[str, typer.Argument(help="The new message; `-` reads it from standard input.")],
     message: Annotated[
         str | None,
         typer.Option(
             "--message",
             "-i",
             metavar="MESSAGE",
-            help="The message to replace, by its id; else your last one.",
+            help="Id of the message to replace. Default: your last one.",
         ),
     ] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Replace something you said. What came after it is removed, and the agent answers anew."""
+    """Replace a message you sent. Later messages are removed and the agent answers again."""
     content = sys.stdin.read() if text == "-" else text
 
     async def edited(client: "Client") -> Message:
@@ -79,17 +80,17 @@ async def _last_said(client: "Client", chat: Chat) -> str:
     history = [message async for message in client.every(f"/chats/{chat.id}/messages", Message)]
     said = next((message.id for message in reversed(history) if message.role == "user"), None)
     if said is None:
-        raise NotFound("Nobody has said anything in this chat.")
+        raise NotFound("This chat has no messages of yours.")
     return said
 
 
 def archive(chats: ChatWords, as_json: AsJson = False, url: Url = None) -> None:
-    """Put chats away. They stay readable; `ps --all` lists them."""
+    """Archive chats. They stay readable; `ps --all` lists them."""
     _set_archived(chats, True, as_json, url)
 
 
 def unarchive(chats: ChatWords, as_json: AsJson = False, url: Url = None) -> None:
-    """Bring archived chats back."""
+    """Restore archived chats."""
     _set_archived(chats, False, as_json, url)
 
 
@@ -112,12 +113,12 @@ def _set_archived(words: list[str], archived: bool, as_json: bool, url: str | No
 
 def delete(
     chats: ChatWords,
-    sure: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    sure: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     url: Url = None,
 ) -> None:
-    """Delete chats for good, with their sub-agents. What they run is ended."""
+    """Permanently delete chats and their sub-agents. Whatever they are running is stopped."""
     if not sure and not sys.stdin.isatty():
-        raise WrongUsage("This cannot be undone. Give --yes where nobody can be asked.")
+        raise WrongUsage("This cannot be undone. Add --yes to confirm without a terminal.")
 
     async def deleted(client: "Client") -> int:
         from holdfast.cli.asking import is_sure
@@ -126,7 +127,7 @@ def delete(
 
         found = [await find_chat(client, word, archived=None) for word in chats]
         names = "".join(f"\n  {one.id}  {title(one)}" for one in found)
-        if not sure and not is_sure(f"Delete for good:{names}\nAre you sure?"):
+        if not sure and not is_sure(f"Permanently delete:{names}\nAre you sure?"):
             return 0
         for one in found:
             await client.request("DELETE", f"/chats/{one.id}", type(None))

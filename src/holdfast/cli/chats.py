@@ -24,16 +24,16 @@ class SentAnswer(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def ps(
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Archived chats too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Include archived chats.")] = False,
     words: Annotated[
-        str | None, typer.Option("--search", "-s", help="Only chats that have these words.")
+        str | None, typer.Option("--search", "-s", help="Only chats that contain these words.")
     ] = None,
     status: Annotated[Status | None, typer.Option(help="Only chats in this state.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="How many at most.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="Maximum number to list.")] = 20,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """List your chats and whether they need you. Those last active come first."""
+    """List your chats and which of them need you. Most recently active first."""
     from holdfast.cli.tables import print_table
 
     async def listed(client: "Client") -> tuple[Chat, ...]:
@@ -54,7 +54,9 @@ def ps(
         )
     else:
         print(
-            "No chats. `holdfast chat` begins one." if words is None and status is None else "No such chats."
+            "No chats yet. `holdfast chat` starts one."
+            if words is None and status is None
+            else "No chats match."
         )
 
 
@@ -74,19 +76,19 @@ def _row(chat: Chat, now: datetime) -> tuple[str, ...]:
 
 def send(
     chat: ChatWord,
-    text: Annotated[str, typer.Argument(help="What to say; `-` reads it from standard input.")],
+    text: Annotated[str, typer.Argument(help="The message; `-` reads it from standard input.")],
     steer: Annotated[
-        bool, typer.Option("--steer", help="If it works: let it read this before its next step.")
+        bool, typer.Option("--steer", help="While the agent works: add this before its next step.")
     ] = False,
     interrupt: Annotated[
-        bool, typer.Option("--interrupt", help="If it works: stop it, and go on with this.")
+        bool, typer.Option("--interrupt", help="While the agent works: stop it and continue with this.")
     ] = False,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Say something in a chat. While the agent works it waits in the queue, unless told otherwise."""
+    """Send a message to a chat. While the agent is working it is queued, unless you choose otherwise."""
     if steer and interrupt:
-        raise WrongUsage("Choose one of --steer and --interrupt.")
+        raise WrongUsage("Use --steer or --interrupt, not both.")
     busy: Busy = "steer" if steer else "interrupt" if interrupt else "queue"
     content = sys.stdin.read() if text == "-" else text
 
@@ -102,13 +104,13 @@ def send(
     if as_json:
         print_json(answer)
     elif answer.queued is not None:
-        print(f"It waits in the queue, at place {answer.queued.position + 1}.")
+        print(f"Queued at position {answer.queued.position + 1}.")
     else:
         print("Sent.")
 
 
 def stop(chat: ChatWord, as_json: AsJson = False, url: Url = None) -> None:
-    """Interrupt what a chat is doing. What was said so far is kept; the queue goes on."""
+    """Interrupt the agent in a chat. Its output so far is kept, and the queue continues."""
 
     async def stopped(client: "Client") -> Chat:
         from holdfast.cli.lookups import find_chat

@@ -179,17 +179,17 @@ class Client:
         except msgspec.DecodeError:
             return self._stranger() if status != 503 else Refused("The server is busy.", status, "try_again")
         if status == 401:
-            has = "does not accept the token" if self._has_token else "wants a token, and there is none"
+            has = "does not accept the token" if self._has_token else "requires a token, and none is set"
             text = (
-                f"The server at {self.url} {has}. Set {TOKEN_VARIABLE} to one that `holdfast token create` "
-                "or the page's settings made."
+                f"The server at {self.url} {has}. Set {TOKEN_VARIABLE} to a token from `holdfast token "
+                "create` or from the page's settings."
             )
             return Refused(text, status, problem.code)
         return Refused(neutral_line(problem.detail, 1000) or f"HTTP {status}", status, problem.code)
 
     def _stranger(self) -> Unreachable:
         return Unreachable(
-            f"What answers at {self.url} is not a Holdfast server. Check --url or HOLDFAST_URL."
+            f"The program at {self.url} is not a Holdfast server. Check --url or HOLDFAST_URL."
         )
 
     def _unreachable(self, error: BaseException) -> Unreachable:
@@ -198,10 +198,10 @@ class Client:
         elif isinstance(error, aiohttp.ClientConnectorError):
             why = f"cannot be reached ({_reason(error.os_error)})"
         else:
-            why = "broke the connection"
+            why = "closed the connection"
         return Unreachable(
-            f"The server at {self.url} {why}. `holdfast serve` starts one on this machine; --url or "
-            "HOLDFAST_URL names another."
+            f"The server at {self.url} {why}. Start one with `holdfast serve`, or name another with --url "
+            "or HOLDFAST_URL."
         )
 
 

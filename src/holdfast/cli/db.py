@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-app = typer.Typer(help="Make, check and copy the database.", no_args_is_help=True)
+app = typer.Typer(help="Create, check and back up the database.", no_args_is_help=True)
 
 Url = Annotated[
     str,
@@ -28,7 +28,7 @@ Url = Annotated[
 Data = Annotated[
     Path,
     typer.Option(
-        "--data", envvar="HOLDFAST_SERVER_DATA", readable=False, help="The directory for SQLite's file."
+        "--data", envvar="HOLDFAST_SERVER_DATA", readable=False, help="Directory of the SQLite file."
     ),
 ]
 
@@ -38,8 +38,8 @@ DATA = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "holdfast"
 
 @app.command()
 def migrate(database: Url = "sqlite", data: Data = DATA) -> None:
-    """Make the database, or bring it to this version. Nothing happens to one that is up to date. While a
-    server runs on an SQLite file this is refused: it has brought the file up to date itself."""
+    """Create the database, or upgrade it to this version. Does nothing if it is up to date. Refused while a
+    server uses an SQLite file: the server has upgraded it on start."""
 
     async def done(_: "Store") -> None:
         print("The database is up to date.")
@@ -51,9 +51,9 @@ def migrate(database: Url = "sqlite", data: Data = DATA) -> None:
 def check(
     database: Url = "sqlite",
     data: Data = DATA,
-    as_json: Annotated[bool, typer.Option("--json", help="The problems as a JSON list.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the problems as a JSON list.")] = False,
 ) -> None:
-    """Say whether the database is whole. Works while a server runs. Exit code 1 if anything is wrong."""
+    """Check the database for damage. Works while a server runs. Exit code 1 if a problem is found."""
 
     async def look(store: "Store") -> list[str]:
         return await store.check()
@@ -64,30 +64,31 @@ def check(
     else:
         for problem in problems:
             print(problem)
-        print(f"{len(problems)} problems found." if problems else "The database is whole.")
+        print(f"{len(problems)} problems found." if problems else "No problems found.")
     if problems:
         raise typer.Exit(1)
 
 
 @app.command()
 def backup(
-    to: Annotated[Path, typer.Argument(readable=False, help="The file to write; it must not exist yet.")],
+    to: Annotated[Path, typer.Argument(readable=False, help="Output file; must not exist yet.")],
     database: Url = "sqlite",
     data: Data = DATA,
 ) -> None:
-    """Copy the database as it is, while everything goes on. SQLite gives a database file,
-    PostgreSQL an archive for pg_restore (it needs pg_dump on this machine).
+    """Back up the database while the server keeps running. SQLite gives a database file, PostgreSQL an
+    archive for pg_restore (needs pg_dump on this machine).
 
-    Only the database: provider keys in it are sealed under the file secret.key of the data directory (or
-    server.secret_key), which is not copied, so that who has the backup has no keys. Keep that file elsewhere;
-    without it the keys must be entered again. Uploaded files are in the data directory too."""
+    Only the database is copied. Provider keys in it are encrypted with the file secret.key in the data
+    directory (or server.secret_key), which is not included, so a stolen backup reveals no keys. Keep a copy
+    of that file elsewhere; without it, keys must be entered again. Uploaded files are in the data directory,
+    too."""
 
     async def copy(store: "Store") -> None:
         await store.backup(to)
 
     _with_store(database, data, "tool", copy)
     print(f"Wrote {to}.")
-    print("The key that opens stored provider keys is not in it: keep a copy of secret.key elsewhere.")
+    print("It does not include secret.key, which decrypts stored provider keys. Keep a copy of it elsewhere.")
 
 
 def _with_store(

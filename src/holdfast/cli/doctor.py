@@ -36,12 +36,12 @@ class Finding(Record, frozen=True, kw_only=True):
 def doctor(
     config_file: Annotated[
         Path | None,
-        typer.Option("--config", readable=False, help="The configuration file, as for `holdfast serve`."),
+        typer.Option("--config", readable=False, help="Configuration file, as for `holdfast serve`."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is wrong with the setup, and what to do. Looks at configuration, keys, database, data
-    directory, port, wall and page. Exit code 1 if something is broken."""
+    """Check the setup, and say how to fix it. Checks configuration, keys, database, data directory, port,
+    sandbox and page. Exit code 1 if something is broken."""
     findings = list(_examine(config_file))
     if as_json:
         print_json(findings)
@@ -65,7 +65,7 @@ def _examine(config_file: Path | None) -> Iterator[Finding]:
     where = "defaults and environment; there is no file" if config.file is None else str(config.file)
     yield Finding(about="configuration", state="ok", text=f"Read: {where}.")
     if (unread := passed_over(config.file)) is not None:
-        text = f"{unread} is not read; name it with --config or HOLDFAST_CONFIG if it should be."
+        text = f"{unread} is ignored. To use it, name it with --config or HOLDFAST_CONFIG."
         yield Finding(about="configuration", state="note", text=text)
     yield from _own_things(config)
     yield from keys(config)
@@ -85,7 +85,7 @@ def _own_things(config: "Config") -> Iterator[Finding]:
 
     roots = Roots(config.server.data, config.workspaces.roots, own_paths(config, os.environ))
     for path in roots.hidden.below(roots.allowed):
-        text = f"{path} lies below a root of workspaces. It is hidden from agents; better move it elsewhere."
+        text = f"{path} is inside a workspace root. It is hidden from agents, but should be moved elsewhere."
         yield Finding(about="configuration", state="note", text=text)
 
 
@@ -106,8 +106,9 @@ def keys(config: "Config") -> Iterator[Finding]:
         yield Finding(
             about="providers",
             state="note",
-            text="None in file or environment: without one in the database, chats use the built-in demo "
-            "model. Set ANTHROPIC_API_KEY or another provider's key, or see `holdfast provider set --help`.",
+            text="None in the configuration file or environment. Unless one was added on the page, chats use "
+            "the built-in demo model. Set ANTHROPIC_API_KEY or another provider's key, or see "
+            "`holdfast provider set --help`.",
         )
         return
     for sentence in told:
@@ -131,14 +132,13 @@ def keys(config: "Config") -> Iterator[Finding]:
 def data_directory(data: Path) -> Iterator[Finding]:
     """Whether it can be used, by its owner alone."""
     if not data.exists():
-        yield Finding(about="data", state="ok", text=f"{data} will be made at the first start.")
+        yield Finding(about="data", state="ok", text=f"{data} will be created on first start.")
         return
     if not data.is_dir() or not os.access(data, os.R_OK | os.W_OK | os.X_OK):
         yield Finding(
             about="data",
             state="broken",
-            text=f"{data} is not a directory that this user can write. Give access, or choose another "
-            "with --data.",
+            text=f"{data} is not a directory this user can write to. Change that, or use --data.",
         )
         return
     loose = [path for path in (data, *(data / name for name in _PRIVATE)) if _is_open(path)]
@@ -147,15 +147,13 @@ def data_directory(data: Path) -> Iterator[Finding]:
         yield Finding(
             about="data",
             state="broken",
-            text=f"{path} can be read by other users of this machine. Close it: chmod {mode} {path}",
+            text=f"{path} can be read by other users of this machine. Fix: chmod {mode} {path}",
         )
     free = shutil.disk_usage(data).free // (1024 * 1024)
     if free < _LITTLE_SPACE_MIB:
-        yield Finding(
-            about="data", state="broken", text=f"Only {free} MiB are free at {data}. Free some space."
-        )
+        yield Finding(about="data", state="broken", text=f"Only {free} MiB free at {data}. Free some space.")
     elif not loose:
-        yield Finding(about="data", state="ok", text=f"{data}, for its owner alone, {free} MiB free.")
+        yield Finding(about="data", state="ok", text=f"{data}, private to its owner, {free} MiB free.")
 
 
 def _is_open(path: Path) -> bool:
@@ -169,14 +167,14 @@ async def _database(config: "Config") -> Finding:
     url, data = config.database.url.reveal(), config.server.data
     try:
         if not is_postgres(url) and not (file := sqlite_file(url, data)).exists():
-            return Finding(about="database", state="ok", text=f"{file} will be made at the first start.")
+            return Finding(about="database", state="ok", text=f"{file} will be created on first start.")
         store = await open_store(url, data=data, publish=lambda _: None, mode="tool")
         await store.close()
     except HoldfastError as error:
         return Finding(about="database", state="broken", text=error.text)
     kind = "PostgreSQL" if is_postgres(url) else "SQLite"
     return Finding(
-        about="database", state="ok", text=f"{kind}; it opens. `holdfast db check` looks at every row."
+        about="database", state="ok", text=f"{kind}, opens fine. `holdfast db check` checks every row."
     )
 
 
@@ -191,7 +189,7 @@ async def _port(config: "Config") -> Finding:
         if await client.is_alive():
             return Finding(about="server", state="ok", text=f"Running at {client.url}.")
     if port == 0:
-        return Finding(about="server", state="note", text="Not running; it will take any free port.")
+        return Finding(about="server", state="note", text="Not running; it will pick a free port.")
     if (why := _cannot_listen(host, port)) is not None:
         return Finding(
             about="server",
@@ -263,6 +261,4 @@ def wall(config: "Config") -> Iterator[Finding]:
 def _page(index: Path) -> Finding:
     if index.exists():
         return Finding(about="page", state="ok", text="Built.")
-    return Finding(
-        about="page", state="note", text="Not built: the server answers programs, but has no page to show."
-    )
+    return Finding(about="page", state="note", text="Not built: the API works, but there is no page to show.")

@@ -57,7 +57,7 @@ def read_prompt(given: str | None, stdin: TextIO) -> str:
     piped = "" if stdin.isatty() and not wants_stdin else _read(stdin)
     text = "\n\n".join(part for part in ("" if wants_stdin else given or "", piped.rstrip("\n")) if part)
     if not text and given is None:
-        raise WrongUsage("Say what to do: give a prompt, or send one to standard input.")
+        raise WrongUsage("Give a prompt, or pipe one to standard input.")
     return text
 
 
@@ -65,9 +65,7 @@ def _read(stdin: TextIO) -> str:
     try:
         return stdin.read()
     except UnicodeDecodeError:
-        raise InvalidInput(
-            "Standard input is not text in UTF-8. Give a file with --attach FILE instead."
-        ) from None
+        raise InvalidInput("Standard input is not UTF-8 text. To send a file, use --attach FILE.") from None
 
 
 def read_budget(text: str) -> dict[str, Json]:

@@ -22,15 +22,15 @@ def export(
     chat: ChatWord,
     as_format: Annotated[
         Format,
-        typer.Option("--format", "-f", help="json has everything; markdown is to read, html to open."),
+        typer.Option("--format", "-f", help="json is complete; markdown and html are for reading."),
     ] = "json",
     to: Annotated[
         Path | None,
-        typer.Option("--output", "-o", readable=False, help="The file to write; standard output without it."),
+        typer.Option("--output", "-o", readable=False, help="Output file. Default: standard output."),
     ] = None,
     url: Url = None,
 ) -> None:
-    """Write a chat into one file that needs nothing else."""
+    """Export a chat to a single self-contained file."""
 
     async def export_to(client: "Client", file: BinaryIO) -> None:
         from holdfast.cli.lookups import find_chat
@@ -43,7 +43,7 @@ def export(
 
     if to is None:
         if sys.stdout.isatty():
-            raise WrongUsage("An export is for a file: give one with -o, or send the output somewhere.")
+            raise WrongUsage("Name a file with -o, or redirect the output.")
         with_server(url, lambda client: export_to(client, sys.stdout.buffer))
         return
     try:

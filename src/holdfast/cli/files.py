@@ -25,12 +25,12 @@ class Uploaded(Record, frozen=True, kw_only=True):
 
 def upload(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Pictures, PDF or text, each at most 20 MiB.")
+        list[Path], typer.Argument(metavar="FILE...", help="Images, PDF or text files, at most 20 MiB each.")
     ],
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Upload files and print their ids. `run --attach` does both at once."""
+    """Upload files and print their ids. `run --attach` uploads and sends in one step."""
 
     async def uploaded(client: "Client") -> list[Uploaded]:
         return [await upload_file(client, path) for path in files]

@@ -22,11 +22,11 @@ _CHUNK = 64 * 1024
 
 
 def import_chat(
-    file: Annotated[str, typer.Argument(help="A chat that was exported as JSON; - reads standard input.")],
+    file: Annotated[str, typer.Argument(help="A chat exported as JSON; - reads standard input.")],
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Make a chat of an exported one. The same content is imported once."""
+    """Import an exported chat. Importing the same content again changes nothing."""
 
     async def send(client: "Client", content: BinaryIO) -> "tuple[int, Chat]":
         import msgspec
@@ -46,7 +46,7 @@ def import_chat(
     elif status == 201:
         print(f"Imported as {chat.id}.")
     else:
-        print(f"It was imported before, as {chat.id}.")
+        print(f"Already imported as {chat.id}.")
 
 
 @contextmanager
@@ -54,12 +54,12 @@ def _opened(file: str) -> Generator[BinaryIO]:
     """A file of a known length, which is sent as it is."""
     if file == "-":
         if sys.stdin.isatty():
-            raise WrongUsage("Give the file to import, or send it to standard input.")
+            raise WrongUsage("Name the file to import, or pipe it to standard input.")
         with TemporaryFile() as content:
             while piece := sys.stdin.buffer.read(_CHUNK):
                 content.write(piece)
                 if content.tell() > MOST_BYTES:
-                    raise InvalidInput("The input is larger than the 50 MiB that an import may have.")
+                    raise InvalidInput("The input is larger than 50 MiB, the limit for an import.")
             content.seek(0)
             yield content
         return

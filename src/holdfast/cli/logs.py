@@ -19,20 +19,18 @@ if TYPE_CHECKING:
 
 def logs(
     chat: ChatWord,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with what happens, word by word, until Ctrl-C.")
-    ] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep streaming until Ctrl-C.")] = False,
     tail: Annotated[
         int | None,
-        typer.Option("--tail", "-n", min=1, max=1000, help="Begin with the newest so many messages."),
+        typer.Option("--tail", "-n", min=1, max=1000, help="Start with the last N messages."),
     ] = None,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="One message a line as JSON; with -f, one event of the feed a line."),
+        typer.Option("--json", help="Print each message as a line of JSON; with -f, each feed event."),
     ] = False,
     url: Url = None,
 ) -> None:
-    """Show what was said and done in a chat."""
+    """Show the messages and tool calls of a chat."""
 
     async def shown(client: "Client") -> None:
         from holdfast.cli.lookups import find_chat

@@ -35,7 +35,7 @@ async def find_chat(client: Client, word: str, *, archived: bool | None = False)
     if word != LAST:
         return _only("chat", word, found, title, "holdfast ps" if not archived else "holdfast ps --all")
     if not found:
-        raise NotFound("There is no chat yet; `holdfast chat` begins one.")
+        raise NotFound("There is no chat yet; `holdfast chat` starts one.")
     return max(found, key=lambda chat: chat.updated_at) if archived is None else found[0]
 
 
@@ -57,9 +57,7 @@ async def _listed_run(client: Client, word: str) -> RunListed:
 
 def _check_part(kind: str, word: str) -> None:
     if len(word) < _SHORTEST or not all(digit in "0123456789abcdef-" for digit in word):
-        raise WrongUsage(
-            f"A {kind} is named by its id, by at least {_SHORTEST} digits of it, or by `{LAST}`."
-        )
+        raise WrongUsage(f"Give the {kind}'s id, at least {_SHORTEST} characters of it, or `{LAST}`.")
 
 
 def _only(kind: str, word: str, listed: Sequence[T], name: Callable[[T], str], lister: str) -> T:
@@ -69,11 +67,11 @@ def _only(kind: str, word: str, listed: Sequence[T], name: Callable[[T], str], l
             return one
         case []:
             raise NotFound(
-                f"None of your newest {_LOOKED_AT} {kind}s has an id with {word}; `{lister}` lists them."
+                f"None of your latest {_LOOKED_AT} {kind}s has an id with {word}; `{lister}` lists them."
             )
         case several:
             shown = ", ".join(f"{short(one.id)} ({name(one)[:30]})" for one in several[:5])
-            raise WrongUsage(f"{word} may be several {kind}s: {shown}. Give more digits.")
+            raise WrongUsage(f"{word} matches several {kind}s: {shown}. Give more characters.")
 
 
 async def find_user(client: Client, name: str) -> User:

@@ -56,7 +56,7 @@ class TrialAnswer(Record, frozen=True, kw_only=True):
 
 @app.command("list")
 def list_models(as_json: AsJson = False, url: Url = None) -> None:
-    """List the models that chats may use. The default is taken when none is named."""
+    """List the models that chats can use. The default is used when none is chosen."""
 
     async def listed(client: "Client") -> list[ModelRow]:
         return [model async for model in client.every("/models", ModelRow)]
@@ -88,7 +88,7 @@ def list_models(as_json: AsJson = False, url: Url = None) -> None:
 
 @app.command("test")
 def try_one(name: Name, as_json: AsJson = False, url: Url = None) -> None:
-    """Call a model with one short message. Exit code 1 if it does not answer."""
+    """Send one short message to a model. Exit code 1 if it fails."""
 
     async def tried(client: "Client") -> dict[str, TrialAnswer]:
         return {name: await try_model(client, name)}
@@ -99,17 +99,17 @@ def try_one(name: Name, as_json: AsJson = False, url: Url = None) -> None:
 @app.command("set")
 def put(
     name: Name,
-    provider: Annotated[str, typer.Option(help="The provider that has it, by its configured name.")],
-    model: Annotated[str, typer.Option(help="What the provider calls it.")],
+    provider: Annotated[str, typer.Option(help="Its provider, by name.")],
+    model: Annotated[str, typer.Option(help="The provider's name for the model.")],
     context_limit: Annotated[
-        int | None, typer.Option(min=1, help="Tokens it can read, when the provider does not tell.")
+        int | None, typer.Option(min=1, help="Context size in tokens, if the provider does not report it.")
     ] = None,
-    max_output: Annotated[int | None, typer.Option(min=1, help="Tokens of one answer at most.")] = None,
+    max_output: Annotated[int | None, typer.Option(min=1, help="Maximum tokens per answer.")] = None,
     tools: Annotated[bool, typer.Option(help="Whether it can call tools.")] = True,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Keep a model's configuration in the database, or replace it. One of the configuration file hides it."""
+    """Add a model, or replace its settings. One with the same name in the configuration file wins."""
     body: dict[str, Json] = {
         "provider": provider,
         "model": model,
@@ -123,18 +123,18 @@ def put(
         return await client.request("PUT", f"/model-configs/{name}", ModelRow, body=body)
 
     answer = with_server(url, kept)
-    print_json(answer) if as_json else print(f"Kept. `holdfast model test {answer.name}` tries it.")
+    print_json(answer) if as_json else print(f"Saved. Try it with `holdfast model test {answer.name}`.")
 
 
 @app.command("default")
 def choose_default(
     name: Annotated[str | None, typer.Argument(help="The model's configured name.")] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Take the choice back.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Clear the choice.")] = False,
     url: Url = None,
 ) -> None:
-    """Choose the model that is taken when none is named. Without a name, tell which one it is."""
+    """Set the default model. Without a name, print it."""
     if name is not None and clear:
-        raise WrongUsage("Give a name or --clear, not both.")
+        raise WrongUsage("Use a name or --clear, not both.")
 
     async def chosen(client: "Client") -> ModelRow | None:
         if name is not None or clear:
@@ -145,27 +145,23 @@ def choose_default(
         )
 
     model = with_server(url, chosen)
-    print("There is no model." if model is None else f"The default model is {model.name}.")
+    print("No model is configured." if model is None else f"The default model is {model.name}.")
 
 
 @app.command()
 def discover(
-    provider: Annotated[
-        str | None, typer.Argument(help="Ask only this provider, by its configured name.")
-    ] = None,
-    matching: Annotated[str, typer.Option("--match", help="Only models whose id has this in it.")] = "",
-    add: Annotated[
-        str | None, typer.Option(help="Keep this model of the provider, so that chats may use it.")
-    ] = None,
-    as_name: Annotated[str | None, typer.Option("--as", help="What to call the added model.")] = None,
+    provider: Annotated[str | None, typer.Argument(help="Only this provider.")] = None,
+    matching: Annotated[str, typer.Option("--match", help="Only models whose id contains this.")] = "",
+    add: Annotated[str | None, typer.Option(help="Add this model.")] = None,
+    as_name: Annotated[str | None, typer.Option("--as", help="Name for the added model.")] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Ask providers which models they have, and add one. On a terminal the one to add can be chosen."""
+    """List the models that providers offer, and add one. On a terminal you can pick from the list."""
     if add is not None and provider is None:
-        raise WrongUsage("Name the provider too: `holdfast model discover PROVIDER --add MODEL`.")
+        raise WrongUsage("Name the provider, too: `holdfast model discover PROVIDER --add MODEL`.")
     if as_name is not None and add is None:
-        raise WrongUsage("--as names what --add adds.")
+        raise WrongUsage("--as needs --add.")
 
     async def offered(client: "Client") -> dict[str, list[Offered]]:
         named = [provider] if provider else [one.name async for one in client.every("/providers", _Named)]
@@ -193,14 +189,14 @@ def discover(
 
     answer = with_server(url, kept)
     print_json(answer) if as_json else print(
-        f"Added as {answer.name}. `holdfast model test {answer.name}` tries it, "
-        f"`holdfast chat --model {answer.name}` uses it."
+        f"Added as {answer.name}. Try it with `holdfast model test {answer.name}`, "
+        f"use it with `holdfast chat --model {answer.name}`."
     )
 
 
 @app.command()
 def remove(name: Name, url: Url = None) -> None:
-    """Remove a model's configuration from the database. Chats that chose it go on with the default."""
+    """Remove a model. Chats that chose it continue with the default."""
 
     async def removed(client: "Client") -> None:
         await client.request("DELETE", f"/model-configs/{name}", type(None))
@@ -275,7 +271,7 @@ def _choose(rows: list[tuple[str, Offered]]) -> tuple[str, str] | None:
     if not rows or not sys.stdin.isatty() or not sys.stdout.isatty():
         return None
     try:
-        typed = input(f"Add which one? (1 to {len(rows)}, empty for none) ").strip()
+        typed = input(f"Which one do you want to add? (1 to {len(rows)}, empty for none) ").strip()
     except EOFError:
         return None
     if not typed:

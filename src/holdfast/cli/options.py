@@ -19,21 +19,19 @@ Url = Annotated[
     typer.Option(
         "--url",
         envvar="HOLDFAST_URL",
-        help="The server's address. Without it, the server of this machine's configuration.",
+        help="Server address. Default: the local server.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs instead of text for people.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ChatWord = Annotated[
     str,
-    typer.Argument(metavar="CHAT", help="A chat: its id, the end or beginning of its id, or `last`."),
+    typer.Argument(metavar="CHAT", help="Chat: its id, the start or end of its id, or `last`."),
 ]
-ModelName = Annotated[str | None, typer.Option("--model", "-m", help="A model by its configured name.")]
-Effort = Annotated[
-    str | None, typer.Option("--effort", "-e", help="How hard the model thinks, as in low or high.")
-]
+ModelName = Annotated[str | None, typer.Option("--model", "-m", help="Model, by its configured name.")]
+Effort = Annotated[str | None, typer.Option("--effort", "-e", help="Reasoning effort, such as low or high.")]
 WorkspaceName = Annotated[
     str | None,
-    typer.Option("--workspace", "-w", help="Work here: a directory, or a workspace by name or id."),
+    typer.Option("--workspace", "-w", help="Where to work: a directory, or a workspace by name or id."),
 ]
 
 

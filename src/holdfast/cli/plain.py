@@ -35,10 +35,10 @@ def plain(entry: Entry) -> str:
         case Said():
             return f"- {neutral_line(entry.text, 1000)}"
         case Withdrawn():
-            return "(the text above was not kept: its attempt broke off)"
+            return "(the text above was discarded: the attempt failed)"
         case Interrupted():
             return "(interrupted)"
         case Begun():
-            return "(the history was changed; this is how it is now)"
+            return "(the conversation was edited; this is its current state)"
         case FailureEntry():
             return f"failed: {failure(entry.failure)}"

@@ -15,9 +15,9 @@ from holdfast.core.shapes import Record
 if TYPE_CHECKING:
     from holdfast.cli.client import Client
 
-app = typer.Typer(help="List, configure and test providers (for admins).", no_args_is_help=True)
+app = typer.Typer(help="List, configure and test providers (admins only).", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="The provider's configured name.")]
+Name = Annotated[str, typer.Argument(help="The provider's name.")]
 
 
 class Provider(Record, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Provider(Record, frozen=True, kw_only=True):
 
 @app.command("list")
 def list_providers(as_json: AsJson = False, url: Url = None) -> None:
-    """List the providers, and where each is configured."""
+    """List providers and where each is configured."""
 
     async def listed(client: "Client") -> list[Provider]:
         return [provider async for provider in client.every("/providers", Provider)]
@@ -65,21 +65,21 @@ def put(
     name: Name,
     kind: Annotated[str, typer.Option(help="anthropic, openai, deepseek, openrouter, ollama, ...")],
     base_url: Annotated[
-        str | None, typer.Option(help="Its address, if not the usual one of its kind.")
+        str | None, typer.Option(help="Base URL. Default: the usual one for its kind.")
     ] = None,
     api: Annotated[
-        Literal["chat", "responses"], typer.Option(help="Which API to speak, for openai.")
+        Literal["chat", "responses"], typer.Option(help="Which API to use, for kind openai.")
     ] = "chat",
     key_variable: Annotated[
-        str | None, typer.Option("--key-env", help="The environment variable to read the key from.")
+        str | None, typer.Option("--key-env", help="Read the key from this environment variable.")
     ] = None,
     key_stdin: Annotated[bool, typer.Option("--key-stdin", help="Read the key from standard input.")] = False,
-    disabled: Annotated[bool, typer.Option("--disabled", help="Keep it without using it.")] = False,
+    disabled: Annotated[bool, typer.Option("--disabled", help="Save it, but do not use it.")] = False,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Keep a provider in the database, or replace it. On a terminal the key is asked for; where none is
-    given, the one that is stored stays."""
+    """Add a provider, or replace its settings. On a terminal you are asked for the key; if you give none, the
+    stored key is kept."""
     body = {
         "kind": kind,
         "base_url": base_url,
@@ -92,12 +92,12 @@ def put(
         return await client.request("PUT", f"/providers/{name}", Provider, body=body)
 
     answer = with_server(url, kept)
-    print_json(answer) if as_json else print(f"Kept. `holdfast provider test {answer.name}` tries it.")
+    print_json(answer) if as_json else print(f"Saved. Try it with `holdfast provider test {answer.name}`.")
 
 
 @app.command()
 def remove(name: Name, url: Url = None) -> None:
-    """Remove a provider and its key from the database."""
+    """Remove a provider and its key."""
 
     async def removed(client: "Client") -> None:
         await client.request("DELETE", f"/providers/{name}", type(None))
@@ -108,7 +108,7 @@ def remove(name: Name, url: Url = None) -> None:
 
 @app.command("test")
 def try_provider(name: Name, as_json: AsJson = False, url: Url = None) -> None:
-    """Call each model of a provider with one short message. Exit code 1 if one does not answer."""
+    """Send one short message to each model of a provider. Exit code 1 if one fails."""
 
     async def tried(client: "Client") -> dict[str, TrialAnswer]:
         models = [model async for model in client.every("/models", ModelRow) if model.provider == name]
@@ -121,7 +121,7 @@ def try_provider(name: Name, as_json: AsJson = False, url: Url = None) -> None:
 
 def _read_key(variable: str | None, from_stdin: bool) -> str | None:
     if variable is not None and from_stdin:
-        raise WrongUsage("Choose one of --key-env and --key-stdin.")
+        raise WrongUsage("Use --key-env or --key-stdin, not both.")
     if variable is not None:
         key = os.environ.get(variable, "").strip()
         if not key:
@@ -136,4 +136,4 @@ def _read_key(variable: str | None, from_stdin: bool) -> str | None:
         return None
     from getpass import getpass
 
-    return getpass("Key (not shown; empty keeps the stored one): ").strip() or None
+    return getpass("API key (hidden; leave empty to keep the stored one): ").strip() or None

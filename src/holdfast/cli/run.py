@@ -31,45 +31,45 @@ INTERRUPTED = 130
 def run(
     prompt: Annotated[
         str | None,
-        typer.Argument(help="What to do. What comes by a pipe is put below it, or is the prompt alone."),
+        typer.Argument(help="The prompt. Piped input is appended to it, or is the prompt if you give none."),
     ] = None,
     model: ModelName = None,
     effort: Effort = None,
     chat: Annotated[
         str | None,
-        typer.Option("--chat", "-c", help="Go on with this chat (an id, or `last`), not a new one."),
+        typer.Option("--chat", "-c", help="Continue this chat (an id, or `last`) instead of a new one."),
     ] = None,
     workspace: WorkspaceName = None,
     attach: Annotated[
         list[Path] | None,
-        typer.Option("--attach", "-a", metavar="FILE", help="Send this file along. As many as needed."),
+        typer.Option("--attach", "-a", metavar="FILE", help="Attach a file. Can be repeated."),
     ] = None,
     agent: Annotated[str | None, typer.Option(help="Run as this named agent.")] = None,
     system: Annotated[
-        str | None, typer.Option(help="Instructions for the agent; `@FILE` reads them.")
+        str | None, typer.Option(help="System instructions; `@FILE` reads them from a file.")
     ] = None,
-    max_steps: Annotated[int | None, typer.Option(min=1, help="Model calls of a turn at most.")] = None,
+    max_steps: Annotated[int | None, typer.Option(min=1, help="Maximum model calls in the turn.")] = None,
     budget: Annotated[
-        str | None, typer.Option("--budget", "-b", help="At most so many tokens (50k) or dollars (1.50usd).")
+        str | None, typer.Option("--budget", "-b", help="Budget in tokens (50k) or dollars (1.50usd).")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Every event of the chat's feed as one line of JSON.")
+        bool, typer.Option("--json", help="Print every feed event as a line of JSON.")
     ] = False,
     as_result: Annotated[
-        bool, typer.Option("--json-result", help="One JSON object at the end: answer, problems, usage.")
+        bool, typer.Option("--json-result", help="Print one JSON object at the end: answer, problems, usage.")
     ] = False,
     url: Url = None,
 ) -> None:
-    """Run one turn and stream what the agent says.
+    """Run one turn and stream the answer.
 
-    It works in the current directory if that is a workspace, or becomes one: you are asked once. Control
-    characters in the answer are shown, not obeyed; --json has everything exactly.
+    It works in the current directory. If that is not a workspace yet, you are asked once whether to make it
+    one. Control characters in the answer are escaped; --json prints everything verbatim.
 
-    Exit code 0: done; 1: it failed, needs a person, or nothing usable came; 130: interrupted (Ctrl-C
-    interrupts the turn, a second one leaves at once).
+    Exit codes: 0 done; 1 failed, needs a person, or no usable answer; 130 interrupted. Ctrl-C interrupts the
+    turn, a second Ctrl-C exits immediately.
     """
     if as_json and as_result:
-        raise WrongUsage("Give --json or --json-result, not both.")
+        raise WrongUsage("Use --json or --json-result, not both.")
     new = _for_new_chat(agent, system, max_steps, budget)
     if chat is not None and (new or workspace is not None):
         raise WrongUsage("--workspace, --agent, --system, --max-steps and --budget are for a new chat.")

@@ -5,20 +5,18 @@ from typing import Annotated
 
 import typer
 
-Host = Annotated[str | None, typer.Option(help="The address to listen on.", show_default="127.0.0.1")]
-Port = Annotated[
-    int | None, typer.Option(help="The port to listen on; 0 takes a free one.", show_default="8420")
-]
+Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
+Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 picks a free one.", show_default="8420")]
 Data = Annotated[
     Path | None,
-    typer.Option(help="The directory for database, files and keys.", show_default="~/.local/share/holdfast"),
+    typer.Option(help="Data directory: database, files and keys.", show_default="~/.local/share/holdfast"),
 ]
 Database = Annotated[
     str | None, typer.Option(help='"sqlite" or "postgresql://user@host/name".', show_default="sqlite")
 ]
 ConfigFile = Annotated[
     Path | None,
-    typer.Option("--config", help="The configuration file.", show_default="~/.config/holdfast/holdfast.toml"),
+    typer.Option("--config", help="Configuration file.", show_default="~/.config/holdfast/holdfast.toml"),
 ]
 
 
@@ -29,7 +27,7 @@ def serve(
     database: Database = None,
     config: ConfigFile = None,
 ) -> None:
-    """Start the server: API, page and worker, until Ctrl-C."""
+    """Start the server (API, page and worker). Ctrl-C stops it."""
     from holdfast.cli.server_process import run_server
 
     run_server(host=host, port=port, data=data, database=database, config=config)

@@ -44,7 +44,7 @@ def run_server(
     chosen = read()
     if (unread := passed_over(chosen.file)) is not None:
         print(
-            f"{unread} is not read: name it with --config, or put it at {default_file(environ)}.", flush=True
+            f"{unread} is ignored. Name it with --config, or move it to {default_file(environ)}.", flush=True
         )
     _run(serve(chosen, read, environ, announce))
 
@@ -52,7 +52,7 @@ def run_server(
 def announce(address: str, token: str, parts: "Parts") -> None:
     settle()
     print(f"Holdfast is listening on {address}")
-    print(f"Sign in (once, within ten minutes): {address}/login#token={token}")
+    print(f"Sign in (works once, for ten minutes): {address}/login#token={token}")
     if parts.services.providers.setup.is_demo:
         print(
             "No model provider is configured, so chats use the built-in demo model, which only follows\n"

@@ -25,14 +25,14 @@ class SkillRow(Record, frozen=True, kw_only=True):
 
 @app.command("list")
 def list_skills(workspace: WorkspaceName = None, as_json: AsJson = False, url: Url = None) -> None:
-    """List the skills of a workspace. Without -w it is that of the current directory."""
+    """List the skills in a workspace. Default: the one in the current directory."""
 
     async def listed(client: "Client") -> list[SkillRow]:
         from holdfast.cli.workspace_choice import choose
 
         place = await choose(client, workspace, os.environ, None)
         if place.workspace_id is None:
-            raise WrongUsage("The current directory is no workspace. Name one with -w.")
+            raise WrongUsage("The current directory is not a workspace. Name one with -w.")
         where = {"workspace_id": place.workspace_id}
         return [skill async for skill in client.every("/skills", SkillRow, where)]
 
@@ -52,6 +52,6 @@ def list_skills(workspace: WorkspaceName = None, as_json: AsJson = False, url: U
         )
     else:
         print(
-            "No skills. Agents find those in .agents/skills/NAME/SKILL.md of their workspace and of your "
+            "No skills. Agents find them in .agents/skills/NAME/SKILL.md of the workspace and of your "
             "home directory."
         )

@@ -15,7 +15,7 @@ from holdfast.core.shapes import Record
 if TYPE_CHECKING:
     from holdfast.cli.client import Client
 
-app = typer.Typer(help="List, make and revoke tokens for programs.", no_args_is_help=True)
+app = typer.Typer(help="List, create and revoke API tokens.", no_args_is_help=True)
 
 _LASTS = re.compile(r"([1-9][0-9]{0,4})([hd])")
 _HOURS = {"h": 1, "d": 24}
@@ -28,11 +28,13 @@ class Made(Record, frozen=True, kw_only=True):
 
 @app.command("list")
 def list_tokens(
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Those that ended too.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="Include expired and revoked ones.")
+    ] = False,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """List your tokens and the sessions of your browsers."""
+    """List your API tokens and signed-in browsers."""
 
     async def mine(client: "Client") -> list[Token]:
         return [token async for token in client.every("/tokens", Token)]
@@ -69,16 +71,16 @@ def create(
         list[str] | None,
         typer.Option(
             "--scope",
-            help=f"What it may do: {', '.join(SCOPES)}. Can be repeated; without it, the first two.",
+            help=f"A scope: {', '.join(SCOPES)}. Can be repeated. Default: the first two.",
         ),
     ] = None,
     lasts: Annotated[
-        str | None, typer.Option("--expires", help="After how long it ends: 12h, 30d. Without it, never.")
+        str | None, typer.Option("--expires", help="Lifetime, such as 12h or 30d. Default: no expiry.")
     ] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Make a token. It is shown once: on standard output, alone, for a variable or a file."""
+    """Create an API token. It is printed once, alone on standard output."""
     body: dict[str, object] = {"name": name}
     if scopes:
         body["scopes"] = scopes
@@ -94,16 +96,16 @@ def create(
         return
     print(answer.secret)
     print(
-        f"This is the only time it is shown. Revoke it: holdfast token revoke {answer.token.id}",
+        f"Copy it now, you won't see it again. To revoke it: holdfast token revoke {answer.token.id}",
         file=sys.stderr,
     )
 
 
 @app.command()
 def revoke(
-    token: Annotated[str, typer.Argument(help="Its id, or its name if no other has that.")], url: Url = None
+    token: Annotated[str, typer.Argument(help="Its id, or its name if that is unique.")], url: Url = None
 ) -> None:
-    """Make a token worthless at once."""
+    """Revoke a token. It stops working immediately."""
 
     async def revoked(client: "Client") -> None:
         now = datetime.now(UTC)

@@ -29,7 +29,7 @@ def trace(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Show where the time of a chat went. Turns, model calls and tool calls: when, how long, at what cost."""
+    """Show where a chat spent its time. Turns, model calls and tool calls with start, duration and cost."""
 
     async def read(client: "Client") -> list[Span]:
         from holdfast.cli.lookups import find_chat

@@ -13,7 +13,7 @@ from holdfast.core.feed_events import CaughtUp, MessageData, QueueData, StatusDa
 from holdfast.core.ids import MessageId, QueueItemId
 from holdfast.core.spans import Span
 
-_REMOVED = Failure(kind="removed", message="Somebody took the message out of the queue before its turn came.")
+_REMOVED = Failure(kind="removed", message="The message was removed from the queue before it was sent.")
 
 
 @dataclass(frozen=True, slots=True)

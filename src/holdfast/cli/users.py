@@ -11,7 +11,7 @@ from holdfast.core.shapes import Record
 if TYPE_CHECKING:
     from holdfast.cli.client import Client
 
-app = typer.Typer(help="List, add, suspend and let in users (for admins).", no_args_is_help=True)
+app = typer.Typer(help="List, add, suspend and restore users (admins only).", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The user's name.")]
 
@@ -57,12 +57,12 @@ def list_users(as_json: AsJson = False, url: Url = None) -> None:
 def add(
     name: Name,
     role: Annotated[
-        Literal["member", "admin"], typer.Option(help="An admin manages users, providers and models.")
+        Literal["member", "admin"], typer.Option(help="Admins manage users, providers and models.")
     ] = "member",
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Add a user and show their sign-in link. It works once, within ten minutes."""
+    """Add a user and print a sign-in link. It works once, for ten minutes."""
 
     async def added(client: "Client") -> tuple[str, Invited]:
         return client.url, await client.post("/users", Invited, {"name": name, "role": role})
@@ -72,11 +72,11 @@ def add(
 
 @app.command("sign-in")
 def sign_in(
-    name: Annotated[str | None, typer.Argument(help="The user's name; yourself without it.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The user's name. Default: you.")] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Show another link that signs a user in once, within ten minutes."""
+    """Print a new sign-in link for a user. It works once, for ten minutes."""
 
     async def invited(client: "Client") -> tuple[str, Invited]:
         from holdfast.cli.lookups import find_user
@@ -91,14 +91,14 @@ def sign_in(
 
 @app.command()
 def suspend(name: Name, url: Url = None) -> None:
-    """Let a user in no more. Their sessions and tokens end within seconds; their chats stay."""
+    """Suspend a user. Their sessions and tokens stop working within seconds; their chats stay."""
     _change(name, url, suspended=True)
     print("Suspended.")
 
 
 @app.command()
 def resume(name: Name, url: Url = None) -> None:
-    """Let a suspended user in again."""
+    """Restore a suspended user."""
     _change(name, url, suspended=False)
     print("Resumed.")
 

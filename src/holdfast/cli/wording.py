@@ -92,15 +92,15 @@ def failure(failed: Failure) -> str:
 
 def retrying(retry: Retry, now: datetime) -> str:
     seconds = max((retry.next_at - now).total_seconds(), 0)
-    return f"trying again in {duration(seconds)}: {neutral_line(retry.message, 200)}"
+    return f"retrying in {duration(seconds)}: {neutral_line(retry.message, 200)}"
 
 
 def state(status: Status, waiting: Waiting | None) -> str:
     match status, waiting:
         case "running", "capacity":
-            return "waits for a free place"
+            return "waiting for a free slot"
         case "running", "children":
-            return "waits for its agents"
+            return "waiting for sub-agents"
         case "running", _:
             return "working"
         case "interrupting", _:
@@ -110,7 +110,7 @@ def state(status: Status, waiting: Waiting | None) -> str:
         case "error", _:
             return "failed"
         case "idle", "held":
-            return "queue is held"
+            return "queue on hold"
         case "idle", _:
             return "idle"
 

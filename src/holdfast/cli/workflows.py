@@ -17,31 +17,31 @@ if TYPE_CHECKING:
     from holdfast.cli.client import Client
     from holdfast.cli.runs.details import ListedWorkflow
 
-app = typer.Typer(help="List and run workflows: scripts that let many agents work.", no_args_is_help=True)
+app = typer.Typer(help="List and run workflows: scripts that coordinate agents.", no_args_is_help=True)
 
 RunWord = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run: its id, the end or beginning of its id, or `last`.")
+    str, typer.Argument(metavar="RUN", help="Run: its id, the start or end of its id, or `last`.")
 ]
 Workspace = Annotated[
     str | None,
-    typer.Option("--workspace", "-w", help="A workspace, by name, id or path: its workflows, its files."),
+    typer.Option("--workspace", "-w", help="Workspace, by name, id or path."),
 ]
 Budget = Annotated[
     int | None,
-    typer.Option("--budget", "-b", min=1, help="Output tokens that the run and its agents may use."),
+    typer.Option("--budget", "-b", min=1, help="Maximum output tokens for the run and its agents."),
 ]
 Detach = Annotated[
-    bool, typer.Option("--detach", "-d", help="Start it and leave; `workflow show -f` watches it later.")
+    bool, typer.Option("--detach", "-d", help="Start it and exit; `workflow show -f` follows it later.")
 ]
 Events = Annotated[
-    bool, typer.Option("--json", help="Every event of the feed as a line of JSON; with -d, the run.")
+    bool, typer.Option("--json", help="Print every feed event as a line of JSON; with -d, the run.")
 ]
 
 
 @app.command("list")
 def list_workflows(workspace: Workspace = None, as_json: AsJson = False, url: Url = None) -> None:
-    """List the workflows that can be run. Tells where each is from and what it takes, and which files cannot
-    be run."""
+    """List the available workflows. Shows where each comes from, its arguments, and files that cannot be
+    loaded."""
 
     async def listed(client: "Client") -> "tuple[ListedWorkflow, ...]":
         from holdfast.cli.runs.details import ListedWorkflow
@@ -66,31 +66,27 @@ def list_workflows(workspace: Workspace = None, as_json: AsJson = False, url: Ur
 def run_workflow(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME|FILE", help="A workflow by its name, or a file that ends in .js or .py."
-        ),
+        typer.Argument(metavar="NAME|FILE", help="Workflow name, or a .js or .py file."),
     ],
     args: Annotated[
-        str | None, typer.Option("--args", help="The arguments as JSON; `@FILE` reads them from a file.")
+        str | None, typer.Option("--args", help="Arguments as JSON; `@FILE` reads them from a file.")
     ] = None,
     pairs: Annotated[
         list[str] | None,
         typer.Option(
-            "--arg", "-a", metavar="KEY=VALUE", help="One argument: JSON, else text. As many as needed."
+            "--arg", "-a", metavar="KEY=VALUE", help="One argument, as JSON or text. Can be repeated."
         ),
     ] = None,
     budget: Budget = None,
     model: ModelName = None,
     workspace: Workspace = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Reuse nothing of earlier runs.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Reuse nothing from earlier runs.")] = False,
     reuse: Annotated[
-        bool, typer.Option("--reuse", help="Reuse what the newest run finished, also if it succeeded.")
+        bool, typer.Option("--reuse", help="Reuse finished calls of the latest run, even if it succeeded.")
     ] = False,
     resume_from: Annotated[
         str | None,
-        typer.Option(
-            "--resume-from", metavar="RUN", help="Reuse what this run finished, not the newest one."
-        ),
+        typer.Option("--resume-from", metavar="RUN", help="Reuse finished calls of this run instead."),
     ] = None,
     detach: Detach = False,
     as_json: Events = False,
@@ -98,14 +94,14 @@ def run_workflow(
 ) -> None:
     """Run a workflow and follow it.
 
-    What an earlier run with the same arguments has finished is reused if that run failed or was cancelled.
-    The result goes to standard output, progress to the terminal or to standard error. Ctrl-C cancels the run
-    with all its agents, a second one leaves at once; the run lives on the server, so a lost connection or a
-    closed terminal stops nothing. Exit code 0: done; 1: it failed; 130: cancelled."""
+    If an earlier run with the same arguments failed or was cancelled, its finished calls are reused. The
+    result goes to standard output, progress to the terminal or to standard error. Ctrl-C cancels the run and
+    its agents; a second Ctrl-C exits immediately. The run lives on the server: a lost connection or a closed
+    terminal does not stop it. Exit codes: 0 done, 1 failed, 130 cancelled."""
     if fresh and reuse:
-        raise WrongUsage("Give --fresh or --reuse, not both.")
+        raise WrongUsage("Use --fresh or --reuse, not both.")
     if fresh and resume_from is not None:
-        raise WrongUsage("Give --fresh or --resume-from, not both.")
+        raise WrongUsage("Use --fresh or --resume-from, not both.")
     from holdfast.cli.runs.arguments import arguments, fitted, script
 
     given = arguments(args, pairs or [])
@@ -140,10 +136,10 @@ def resume(
     as_json: Events = False,
     url: Url = None,
 ) -> None:
-    """Run again a run that failed, was cancelled or is done.
+    """Rerun a run that failed, was cancelled or finished.
 
-    It takes its own script as it was then, with its arguments and settings; whatever it finished is reused.
-    To run a script that has changed, use `workflow run`."""
+    It uses the script, arguments and settings of that run, and reuses its finished calls. To run a script
+    that has changed, use `workflow run`."""
 
     async def begun(client: "Client") -> RunShown:
         from holdfast.cli.lookups import find_run
@@ -158,21 +154,17 @@ def resume(
 def show(
     run: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[RUN]", help="A run: its id, an end of it, or `last`. Without one, all are listed."
-        ),
+        typer.Argument(metavar="[RUN]", help="Run: its id, part of it, or `last`. Default: list all."),
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Watch it until it is over, as `workflow run` does.")
+        bool, typer.Option("--follow", "-f", help="Follow it until it ends, as `workflow run` does.")
     ] = False,
     status: Annotated[RunStatus | None, typer.Option(help="List only runs in this state.")] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=200, help="How many to list at most.")
-    ] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="Maximum number to list.")] = 20,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Show a run: its result, its agents, its log. Without one, list your runs, the newest first."""
+    """Show a run: result, agents and log. Without one, list your runs, newest first."""
     if run is None:
         _list_runs(url, status, limit, as_json)
         return
@@ -199,7 +191,7 @@ def show(
 
 @app.command()
 def cancel(run: RunWord, as_json: AsJson = False, url: Url = None) -> None:
-    """Cancel a run with all its agents. What they finished can be reused."""
+    """Cancel a run and its agents. Finished calls can be reused."""
 
     async def cancelled(client: "Client") -> RunShown:
         from holdfast.cli.lookups import find_run
@@ -211,7 +203,7 @@ def cancel(run: RunWord, as_json: AsJson = False, url: Url = None) -> None:
     if as_json:
         print_json(answer)
     else:
-        print("Cancelled." if answer.status == "cancelled" else f"It was over already: {answer.status}.")
+        print("Cancelled." if answer.status == "cancelled" else f"It had already ended: {answer.status}.")
 
 
 def _list_runs(url: str | None, status: RunStatus | None, limit: int, as_json: bool) -> None:
@@ -229,7 +221,9 @@ def _list_runs(url: str | None, status: RunStatus | None, limit: int, as_json: b
         print_table(head, runs_table(runs, datetime.now(UTC)))
     else:
         print(
-            "No runs. `holdfast workflow list` shows what can be run." if status is None else "No such runs."
+            "No runs yet. `holdfast workflow list` shows the available workflows."
+            if status is None
+            else "No runs match."
         )
 
 

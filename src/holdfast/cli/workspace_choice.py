@@ -46,7 +46,7 @@ async def choose(
     """`word` is what was named; `ask` puts a question to the person, None when there is nobody to ask."""
     if word is not None:
         found = await find_workspace(client, word)
-        return Choice(found.id, f"Works in {found.path or found.name}.")
+        return Choice(found.id, f"Working in {found.path or found.name}.")
     if not client.is_here:
         return Choice()
     return await _current(client, environ, ask)
@@ -58,8 +58,8 @@ async def _current(client: Client, environ: Mapping[str, str], ask: Callable[[st
     if directory.workspace is None and wanted != here:
         directory = await look_at(client, wanted)
     if directory.workspace is not None:
-        return Choice(directory.workspace.id, f"Works in {directory.path}.")
-    own = "The agent works in a directory of its own"
+        return Choice(directory.workspace.id, f"Working in {directory.path}.")
+    own = "The agent works in a scratch directory"
     if not directory.allowed:
         return Choice(note=f"{own}: {directory.reason}")
     key = f"{client.url} {directory.path}"
@@ -69,17 +69,17 @@ async def _current(client: Client, environ: Mapping[str, str], ask: Callable[[st
         is_declined = False  # asked again, which does no harm
     if ask is None or is_declined:
         return Choice(
-            note=f"{own}, because {directory.path} is no workspace; `-w .` makes it one.",
+            note=f"{own}, because {directory.path} is not a workspace; `-w .` makes it one.",
             is_hint=not is_declined,
         )
     if not ask(f"Let agents read and change the files in {directory.path}?"):
         try:
             declined_directories(environ).add(key)
         except OSError as error:
-            return Choice(note=f"{own}. That answer cannot be remembered ({error.strerror}).")
-        return Choice(note=f"{own}. `-w .` lets it work here after all.")
+            return Choice(note=f"{own}. Your answer could not be saved ({error.strerror}).")
+        return Choice(note=f"{own}. To let it work here after all, use `-w .`.")
     made = await register(client, directory.path)
-    return Choice(made.id, f"Works in {made.path}, from now on the workspace {made.name}.")
+    return Choice(made.id, f"Working in {made.path}, now the workspace {made.name}.")
 
 
 async def find_workspace(client: Client, word: str) -> WorkspaceRow:
@@ -110,8 +110,8 @@ async def registered(client: Client, word: str) -> WorkspaceRow | Directory:
     path = local_path(word)
     if not client.is_here:
         raise InvalidInput(
-            f"{path} is a path of this machine, and the server is another one. Name a workspace of the "
-            "server; `holdfast workspace list` lists them."
+            f"{path} is a path on this machine, but the server is on another one. Name a workspace there; "
+            "`holdfast workspace list` lists them."
         )
     directory = await look_at(client, path)
     return directory if directory.workspace is None else directory.workspace
@@ -133,7 +133,9 @@ async def register(client: Client, path: str, name: str | None = None) -> Worksp
         except Refused as error:
             if error.problem != "wrong_state":
                 raise
-    raise InvalidInput(f"Many workspaces are named {base}. Choose a name: `holdfast workspace add --name`.")
+    raise InvalidInput(
+        f"Too many workspaces are named {base}. Choose another name: `holdfast workspace add --name`."
+    )
 
 
 def local_path(word: str) -> Path:

@@ -37,25 +37,25 @@ def list_workspaces(as_json: AsJson = False, url: Url = None) -> None:
             [(neutral_line(one.name, 100), one.kind, neutral_line(one.path, 500)) for one in found],
         )
     else:
-        print("No workspaces. `holdfast workspace add` makes the current directory one.")
+        print("No workspaces yet. `holdfast workspace add` adds the current directory.")
 
 
 @app.command()
 def add(
     path: Annotated[
-        str, typer.Argument(help="A directory on the server's machine, below one of `workspaces.roots`.")
+        str, typer.Argument(help="A directory on the server, inside one of `workspaces.roots`.")
     ] = ".",
-    name: Annotated[str | None, typer.Option(help="Its name; without it, the directory's.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name. Default: the directory's.")] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Make a directory a workspace. One that is a workspace already stays as it is."""
+    """Register a directory as a workspace. Does nothing if it already is one."""
 
     async def added(client: "Client") -> "WorkspaceRow":
         from holdfast.cli.workspace_choice import local_path, look_at, register
 
         if not client.is_here and not path.startswith("/"):
-            raise WrongUsage("The server is another machine: give the absolute path of a directory there.")
+            raise WrongUsage("The server is on another machine. Give the absolute path of a directory there.")
         wanted = Path(path) if not client.is_here else local_path(path)
         directory = await look_at(client, wanted)
         if directory.workspace is not None and name in (None, directory.workspace.name):
@@ -68,10 +68,10 @@ def add(
 
 @app.command()
 def remove(
-    workspace: Annotated[str, typer.Argument(help="A workspace: its name, its id, or its directory.")],
+    workspace: Annotated[str, typer.Argument(help="Workspace: its name, id or directory.")],
     url: Url = None,
 ) -> None:
-    """Forget a workspace. Its files stay where they are."""
+    """Remove a workspace. Its files are not deleted."""
 
     async def removed(client: "Client") -> None:
         from holdfast.cli.workspace_choice import WorkspaceRow, registered
@@ -82,4 +82,4 @@ def remove(
         await client.request("DELETE", f"/workspaces/{found.id}", type(None))
 
     with_server(url, removed)
-    print("Forgotten. Its files stay where they are.")
+    print("Removed. Its files were not deleted.")

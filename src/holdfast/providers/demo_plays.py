@@ -26,39 +26,39 @@ def _call(name: str, **given: str) -> str:
 
 
 _TOOL_CALL = f"""\
-say: I write a small file first. Every call appears here, with what went in and what came out.
+say: I'll write a small file first. Each call shows up here with its input and output.
 call: {_call("write_file", **_NOTES)}
-think: The file should be there now. I read it again to be sure.
+think: The file should be there now. I'll read it back to be sure.
 call: {_call("read_file", path="notes.md")}
 pace: 0.04
-say slowly: The file is there: a heading and a list of three words. Open a call to see what went in and out.
+say slowly: The file is there: a heading and a list of three words. Open a call to see its input and output.
 
-  Had the server been killed between the two calls, it would have gone on with the second one."""
+  If the server had been killed between the two calls, it would have continued with the second one."""
 
 _TWO_AGENTS = f"""\
-say: I start two sub-agents. They work at the same time, each in a chat of its own.
+say: I'll start two sub-agents. They work at the same time, each in its own chat.
 calls: {_call("spawn_agent", label="scout", prompt="Look around in the working directory.")}; \
 {_call("spawn_agent", label="thinker", prompt="Think of three uses for a durable agent.")}
-say: Both are at work. I wait for them.
+say: Both are working. I'll wait for them.
 call: wait_agents
 pace: 0.04
 say slowly: Both are done. The scout looked around, and the thinker had three ideas.
 
-  You find their chats below this one in the list. What they used counts towards this chat."""
+  Their chats are below this one in the list. What they use counts towards this chat."""
 
 _WORKFLOW = f"""\
-say: I run a workflow: a script that asks three agents at once and puts their answers together.
+say: I'll run a workflow: a script that asks three agents at once and combines their answers.
 call: {_call("run_workflow", script=_SCRIPT)}
 pace: 0.04
-say slowly: The workflow is over: three agents gave their view, and the script counted them.
+say slowly: The workflow is done: three agents gave their view, and the script counted them.
 
-  The panel beside the chat shows its phases, its agents and what each of them said."""
+  The panel next to the chat shows its phases, its agents and what each of them said."""
 
 _LOOK_AROUND = f"""\
-say: I look at what is here.
+say: Let me look around.
 call: {_call("list", path=".")}
 pace: 0.05
-say slowly: I looked at the working directory. There is little in it yet."""
+say slowly: I looked at the working directory. There isn't much in it yet."""
 
 _THREE_USES = """\
 pace: 0.05

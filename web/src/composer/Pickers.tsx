@@ -1,7 +1,8 @@
 // Model and effort; for a chat that is not there yet also its workspace and agent.
 
 import { useQuery } from "@tanstack/react-query";
-import { Bot, ChevronDown, FolderOpen, Gauge, type LucideIcon, Sparkle } from "lucide-react";
+import { useNavigate } from "@tanstack/react-router";
+import { Bot, ChevronDown, FolderOpen, FolderPlus, Gauge, type LucideIcon, Sparkle } from "lucide-react";
 import { agentsQuery, modesQuery, useModels, workspacesQuery } from "@/api/queries";
 import { texts } from "@/texts";
 import { Menu, MenuItem, MenuLine, MenuTitle } from "@/ui/Menu";
@@ -87,9 +88,10 @@ interface PickProps {
   onValue: (value: string | null) => void;
 }
 
+/** Also where there is none yet: how else would one find out that an agent can work in a directory? */
 export function WorkspacePicker({ value, onValue }: PickProps) {
+  const navigate = useNavigate();
   const workspaces = (useQuery(workspacesQuery).data ?? []).filter(one => one.kind === "directory");
-  if (workspaces.length === 0) return null;
   const chosen = workspaces.find(one => one.id === value);
   return (
     <Menu
@@ -105,6 +107,13 @@ export function WorkspacePicker({ value, onValue }: PickProps) {
           {one.name}
         </MenuItem>
       ))}
+      <MenuLine />
+      <MenuItem
+        icon={FolderPlus}
+        onSelect={() => void navigate({ to: "/settings/$section", params: { section: "workspaces" } })}
+      >
+        {t.addWorkspace}
+      </MenuItem>
     </Menu>
   );
 }

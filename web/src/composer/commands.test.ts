@@ -19,6 +19,7 @@ it("a workflow is started with its arguments", () => {
   expect(workflowIn('review {"path": "src"}')).toEqual({ name: "review", args: { path: "src" } });
   expect(workflowIn("review")).toEqual({ name: "review", args: undefined });
   expect(workflowIn("review {bad}")).toBe("bad_json");
+  expect(workflowIn('review {"path": ')).toBe("bad_json");
   expect(workflowIn("two words")).toBeNull();
 });
 

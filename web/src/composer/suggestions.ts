@@ -59,7 +59,7 @@ function distance(one: string, other: string): number {
 
 /** `/workflow name {"json": "arguments"}`: what to start; null: this is none. */
 export function workflowIn(rest: string): { name: string; args: unknown } | "bad_json" | null {
-  const found = /^([\w.-]{1,100})(?:\s+(\{[\s\S]*\}|\[[\s\S]*\]))?$/.exec(rest);
+  const found = /^([\w.-]{1,100})(?:\s+([{[][\s\S]*))?$/.exec(rest);
   if (found === null) return null;
   try {
     return { name: found[1] ?? "", args: found[2] === undefined ? undefined : JSON.parse(found[2]) };

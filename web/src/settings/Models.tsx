@@ -159,7 +159,11 @@ function Configs() {
             marks={
               <>
                 {!config.enabled && <Mark>{t.disabled}</Mark>}
-                <Origin origin={config.origin} />
+                <Origin
+                  origin={
+                    config.origin === "built_in" && config.provider !== DEMO ? "automatic" : config.origin
+                  }
+                />
               </>
             }
             detail={[
@@ -195,7 +199,7 @@ function Configs() {
 }
 
 /** Who defined it. What does not come from this page is changed elsewhere. */
-function Origin({ origin }: { origin: ProviderShown["origin"] }) {
+function Origin({ origin }: { origin: ProviderShown["origin"] | "automatic" }) {
   return (
     <span {...tip(t.originHints[origin])}>
       <Mark>{t.origins[origin]}</Mark>

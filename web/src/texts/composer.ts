@@ -22,6 +22,7 @@ export const composer = {
   defaultEffort: "Default effort",
   workspace: "Workspace",
   noWorkspace: "No workspace",
+  addWorkspace: "Add a workspace…",
   mode: "Mode",
   modeHints: {
     build: "Changes files and runs commands",

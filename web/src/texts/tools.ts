@@ -100,7 +100,14 @@ export const tools = {
   },
   alreadyAnswered: "This has already been answered.",
   ask: {
-    approval: (name: string) => `Allow ${name}?`,
+    approval: (name: string) =>
+      ({
+        execute: "Allow this command?",
+        execute_background: "Allow this background command?",
+        edit_files: "Allow this edit?",
+        write_file: "Allow writing this file?",
+        delete_file: "Allow deleting this file?",
+      })[name] ?? `Allow ${name}?`,
     access: (path: string) => `Allow read access to ${path}?`,
     allowOnce: "Allow once",
     allowTurn: "Allow once, for this turn",
@@ -120,7 +127,7 @@ export const tools = {
         : `This ${name} call may or may not have finished`,
     uncertainHint: "The server stopped while it was running. Check the result, then choose how to continue.",
     uncertainTold:
-      "The server stopped while it was running. The agent knows that. If you know more, choose an answer.",
+      "The server stopped while it was running, and the agent was told so. If you know the outcome, choose it.",
     runAgain: "Run again",
     tooEarly: "Waiting a few seconds: the first run may still be ending.",
     wasDone: "It finished",

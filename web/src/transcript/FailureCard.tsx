@@ -46,7 +46,7 @@ export function FailureCard() {
           <Link
             to="/settings/$section"
             params={{ section: "models" }}
-            className="inline-flex h-7 items-center rounded-md border bg-raised px-2 font-medium text-xs hover:bg-hover"
+            className="inline-flex h-7 items-center rounded-md border bg-raised px-2 font-medium text-xs hover:bg-hover max-sm:min-h-10"
           >
             {t.settings}
           </Link>

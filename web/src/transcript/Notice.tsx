@@ -12,6 +12,8 @@ const t = texts.transcript;
 const LONG = 160;
 
 function titleOf(part: NoticePart): string | null {
+  const outcome = part.code === "agent" ? textIn(part.data, "outcome") : "";
+  if (Object.hasOwn(t.agentEnds, outcome)) return t.agentEnds[outcome as keyof typeof t.agentEnds];
   if (!Object.hasOwn(t.notices, part.code)) return null;
   const title = t.notices[part.code as keyof typeof t.notices];
   return typeof title === "string" ? title : title(textIn(part.data, "mode"));

@@ -10,7 +10,7 @@ export function Keys({ keys, onDark = false }: { keys: string; onDark?: boolean 
         <kbd
           key={name}
           className={clsx(
-            "min-w-5 rounded px-1 text-center font-sans text-[0.6875rem] leading-5",
+            "min-w-5 rounded px-1 text-center font-sans text-xs leading-5",
             onDark ? "bg-canvas/20" : "border border-line bg-sunken text-soft",
           )}
         >

@@ -73,12 +73,12 @@ class Asking:
         call = self.call
         match call.kind:
             case "approval" if call_asks_for_path(call):
-                return f"The agent wants to read what is outside of the workspace:\n{_shown(call.input)}"
+                return f"The agent wants to read outside the workspace:\n{_shown(call.input)}"
             case "approval":
                 return f"{neutral_line(call.name, 100)} wants to run:\n{_shown(call.input)}"
             case "uncertain":
                 return (
-                    f"Nobody knows whether this was done, because the server stopped while it ran: "
+                    f"The server stopped while this was running, so it may or may not have finished: "
                     f"{neutral_line(call.name, 100)}\n{_shown(call.input)}"
                 )
             case "plan":
@@ -86,25 +86,31 @@ class Asking:
             case "question":
                 return _asked(self._question())
             case "client_tool":
-                return f"{neutral_line(call.name, 100)} is for the program that offers it, not for a person."
+                return (
+                    f"{neutral_line(call.name, 100)} is answered by the program that provides it, not by you."
+                )
 
     def keys(self) -> str:
         """What can be typed."""
         if self.unread:
             lines = sum(part.count("\n") + 1 for part in self.unread)
-            return f"{lines} lines are not shown yet · m shows more · n no"
+            return f"{lines} more lines · m show more · n deny"
         match self.call.kind:
             case "approval" if call_asks_for_path(self.call):
-                return "y once, for this turn · a for this chat · always for this path · n no"
+                return "y allow once, for this turn · a allow for this chat · always allow this path · n deny"
             case "approval":
-                return "y once · a for this chat · always in this workspace · n no · n BECAUSE tells why"
+                return "y allow once · a allow for this chat · always allow (rule) · n deny · n REASON"
             case "uncertain":
-                return "r run it again · d it was done · s skip it"
+                return "r run again · d it finished · s skip"
             case "plan":
-                return "y accept it · or type what should be different"
+                return "y accept · or type what should change"
             case "question":
                 question = self._question()
-                return "numbers, as in 1,3 · or type" if question.multiple else "a number · or type"
+                return (
+                    "numbers, such as 1,3 · or type an answer"
+                    if question.multiple
+                    else "a number · or type an answer"
+                )
             case "client_tool":
                 return ""
 
@@ -208,7 +214,7 @@ def _shown(given: Json) -> str:
     for name, value in cast(Mapping[str, Json], given).items():
         text = value if isinstance(value, str) else encode_text(value)
         lines.append(f"  {neutral_line(name, 60)}: " + neutral_request(text).replace("\n", "\n    "))
-    return "\n".join(lines) or "  (nothing is given to it)"
+    return "\n".join(lines) or "  (no input)"
 
 
 def _field(given: Json, name: str) -> Json:

@@ -14,39 +14,40 @@ class Command:
 
 COMMANDS = (
     Command("help", "", "this list"),
-    Command("queue", "[TEXT]", "show what waits, or let this wait its turn (as Enter does while it works)"),
-    Command("steer", "TEXT", "let the agent read this before its next step (Ctrl-T)"),
-    Command("now", "TEXT", "stop what it does and go on with this (Ctrl-X)"),
-    Command("drop", "N", "take the message at place N out of the queue"),
-    Command("stop", "", "interrupt the turn (Ctrl-C)"),
-    Command("retry", "", "run a turn that failed again"),
-    Command("model", "[NAME]", "list the models, or use this one from the next message on"),
-    Command("effort", "[LEVEL]", "how hard the model thinks, from the next message on"),
-    Command("mode", "[NAME]", "list the modes, or switch: build, plan, ask (Shift-Tab goes round)"),
-    Command("new", "", "begin another chat here; this one goes on"),
-    Command("resume", "[CHAT]", "list the newest chats, or go on with this one"),
-    Command("fork", "", "go on in a copy of this chat"),
-    Command("attach", "FILE", "send this file along with the next message"),
-    Command("output", "[N]", "all of the last tool output, or of the Nth before it (Ctrl-O)"),
-    Command("compact", "", "summarise the history, so that the model is shown less of it"),
     Command(
-        "workflow", "[NAME ...]", "list the workflows, or run one here; KEY=VALUE or JSON follow its name"
+        "queue", "[TEXT]", "list queued messages, or queue this one (as Enter does while the agent works)"
     ),
-    Command("title", "TEXT", "give the chat another title"),
-    Command("usage", "", "what this chat has used"),
-    Command("thoughts", "", "show what the model thinks in full, or no more"),
-    Command("id", "", "the chat's id, to come back with `holdfast chat ID`"),
-    Command("quit", "", "leave; what is under way goes on (Ctrl-D)"),
+    Command("steer", "TEXT", "send this to the agent before its next step (Ctrl-T)"),
+    Command("now", "TEXT", "stop the agent and send this (Ctrl-X)"),
+    Command("drop", "N", "remove the Nth message from the queue"),
+    Command("stop", "", "interrupt the turn (Ctrl-C)"),
+    Command("retry", "", "retry the failed turn"),
+    Command("model", "[NAME]", "list the models, or switch to one for the next messages"),
+    Command("effort", "[LEVEL]", "reasoning effort for the next messages"),
+    Command("mode", "[NAME]", "list the modes, or switch: build, plan, ask (Shift-Tab cycles)"),
+    Command("new", "", "start a new chat; this one keeps running"),
+    Command("resume", "[CHAT]", "list recent chats, or continue one"),
+    Command("fork", "", "continue in a copy of this chat"),
+    Command("attach", "FILE", "attach a file to the next message"),
+    Command("output", "[N]", "show the last tool output in full, or the Nth before it (Ctrl-O)"),
+    Command("compact", "", "summarize the conversation to free up context"),
+    Command("workflow", "[NAME ...]", "list workflows, or run one with KEY=VALUE or JSON arguments"),
+    Command("title", "TEXT", "rename the chat"),
+    Command("usage", "", "tokens and cost of this chat"),
+    Command("thoughts", "", "show or fold the model's reasoning"),
+    Command("id", "", "the chat's id, for `holdfast chat ID`"),
+    Command("quit", "", "exit; the agent keeps working (Ctrl-D)"),
 )
 _NAMES = tuple(command.name for command in COMMANDS)
 
 KEYS = """\
-Enter sends; while the agent works, the message waits in the queue.
-Ctrl-T steers with what you typed, Ctrl-X interrupts with it.
-Alt-Enter or Shift-Enter begins a new line, Up brings back what you sent.
-Tab completes commands and @files, Shift-Tab switches the mode, Ctrl-R looks for what you typed before.
-!command runs on this machine; its output goes along with your next message.
-Ctrl-C interrupts the turn; again, it leaves."""
+Enter sends; while the agent works, it queues the message.
+Ctrl-T steers the agent with it, Ctrl-X stops the agent and sends it.
+Alt-Enter or Shift-Enter starts a new line, Up recalls what you sent.
+Tab completes commands and @files, Shift-Tab switches the mode.
+Ctrl-R searches your history.
+!command runs on this machine; its output is sent with your next message.
+Ctrl-C interrupts the turn; press it again to exit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,14 @@ def parse(line: str) -> SlashCommand | str:
     command = next((command for command in COMMANDS if command.name == name), None)
     if command is None:
         near = get_close_matches(name, _NAMES, n=1)
-        return f"There is no /{name}." + (f" Did you mean /{near[0]}?" if near else " /help lists them.")
+        return f"There is no /{name}." + (
+            f" Did you mean /{near[0]}?" if near else " /help lists the commands."
+        )
     rest = rest.strip()
     if command.takes and not command.takes.startswith("[") and not rest:
         return f"/{name} {command.takes}: {command.help}."
     if not command.takes and rest:
-        return f"/{name} takes nothing after it."
+        return f"/{name} takes no arguments."
     return SlashCommand(name, rest)
 
 

@@ -22,7 +22,7 @@ from holdfast.core.run_shapes import RunShown
 from holdfast.core.shapes import Json, Record
 from holdfast.core.usage import Usage
 
-NO_CHAT = "There is no chat yet: say something first."
+NO_CHAT = "There is no chat yet. Send a message first."
 # Chats that /resume lists.
 _RECENT = 10
 
@@ -97,10 +97,12 @@ class Deeds:
 
     async def drop(self, place: str, queue: tuple[QueueItem, ...]) -> str:
         if not place.isdecimal() or not 1 <= int(place) <= len(queue):
-            raise WrongUsage(f"Give a place in the queue, 1 to {len(queue)}." if queue else "Nothing waits.")
+            raise WrongUsage(
+                f"Give a position in the queue, 1 to {len(queue)}." if queue else "The queue is empty."
+            )
         item = queue[int(place) - 1]
         await self._client.request("DELETE", f"/chats/{self._chat()}/queue/{item.id}", type(None))
-        return "Taken out of the queue."
+        return "Removed from the queue."
 
     # --- models ---
 
@@ -111,21 +113,21 @@ class Deeds:
             return "\n".join(f"  {model.name}{marks[model.default]}: {model.provider}" for model in models)
         if name not in {model.name for model in models}:
             known = ", ".join(model.name for model in models)
-            raise WrongUsage(f"There is no model {neutral_line(name, 64)}; there is {known}.")
+            raise WrongUsage(f"There is no model {neutral_line(name, 64)}. Available: {known}.")
         self.model = name
         await self._change({"model": name})
-        return f"{name}, from the next message on."
+        return f"Using {name} from the next message."
 
     async def use_effort(self, level: str) -> str:
         known = await self.efforts()
         if not level:
-            listed = ", ".join(known) or "no efforts that are known here; any word is passed on"
-            return f"This model has {listed}. Now: {self.effort or 'its own choice'}."
+            listed = ", ".join(known) or "no known effort levels; any value is passed on"
+            return f"This model has {listed}. Current: {self.effort or 'default'}."
         if known and level not in known:
-            raise WrongUsage(f"This model knows {', '.join(known)}.")
+            raise WrongUsage(f"This model accepts {', '.join(known)}.")
         self.effort = level
         await self._change({"effort": level})
-        return f"Effort {level}, from the next message on."
+        return f"Effort {level} from the next message."
 
     async def models(self) -> Sequence[ModelRow]:
         return await self._client.listed("/models", ModelRow, {"limit": 200})
@@ -180,7 +182,7 @@ class Deeds:
     async def recent(self) -> str:
         now = datetime.now(UTC)
         rows = [(short(chat.id), ago(chat.updated_at, now), title(chat)) for chat in await self.chats()]
-        return "\n".join(table(("id", "active", "title"), rows)) if rows else "There are no chats yet."
+        return "\n".join(table(("id", "active", "title"), rows)) if rows else "No chats yet."
 
     async def chats(self) -> Sequence[Chat]:
         return await self._client.listed("/chats", Chat, {"limit": _RECENT})
@@ -242,5 +244,5 @@ def usage_text(usage: Usage | None) -> str:
     if usage.context_used is not None:
         limit = f" of {amount(usage.context_limit)}" if usage.context_limit else ""
         words.append(f"context {amount(usage.context_used)}{limit}")
-    words.append(money(usage.cost_usd_micros) if not usage.unpriced_steps else "price not known")
+    words.append(money(usage.cost_usd_micros) if not usage.unpriced_steps else "price unknown")
     return " · ".join(words)

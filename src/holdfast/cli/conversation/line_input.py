@@ -107,4 +107,4 @@ class LineInput:
         return (self.editor if self._set_aside is None else self._set_aside).text
 
     def _note(self, error: OSError) -> None:
-        self.problem = f"What you type is not remembered ({error.strerror})."
+        self.problem = f"Your input history cannot be saved ({error.strerror})."

@@ -42,5 +42,5 @@ async def run_locally(command: str) -> LocalResult:
         raise
     text = written.decode(errors="replace")
     if len(text) > _MOST_CHARACTERS:
-        text = f"[{len(text) - _MOST_CHARACTERS} characters left out]\n{text[-_MOST_CHARACTERS:]}"
+        text = f"[{len(text) - _MOST_CHARACTERS} characters omitted]\n{text[-_MOST_CHARACTERS:]}"
     return LocalResult(command, text, process.returncode or 0)

@@ -71,7 +71,7 @@ class Orders:
                 self._at.say(usage_text(self._at.transcript.usage))
             case "thoughts":
                 shown = self._at.toggle_thoughts()
-                self._at.hint = "Thoughts are shown." if shown else "Thoughts are folded."
+                self._at.hint = "Reasoning is shown." if shown else "Reasoning is folded."
             case "steer":
                 self._at.send(order.rest, "steer")
             case "now":
@@ -79,7 +79,7 @@ class Orders:
             case "queue" if order.rest:
                 self._at.send(order.rest, "queue")
             case "queue":
-                self._at.hint = "It is listed above." if self._at.transcript.queue else "Nothing waits."
+                self._at.hint = "Listed above." if self._at.transcript.queue else "The queue is empty."
             case "stop":
                 self._at.do(lambda: deeds.move("interrupt"))
             case "retry" | "compact":
@@ -128,7 +128,7 @@ class Orders:
 
     async def _begin_anew(self) -> str:
         self._at.switch(None)
-        return "A new chat: what you say next begins it."
+        return "New chat: your next message starts it."
 
     async def _resume(self, word: str) -> None:
         found = await self._at.deeds.find(word)
@@ -138,18 +138,20 @@ class Orders:
     async def _fork(self) -> str:
         copy = await self._at.deeds.fork()
         self._at.switch(copy.id)
-        return f"A copy of the chat: {copy.id}"
+        return f"Copied to {copy.id}"
 
     # --- files, commands and outputs ---
 
     async def _attach(self, path: str) -> str:
         file = await upload_file(self._at.client, Path(path))
         self._at.along.files.append(file)
-        return f"{neutral_line(file.name, 100)} ({file.size} bytes) goes along with your next message."
+        return f"{neutral_line(file.name, 100)} ({file.size} bytes) is attached to your next message."
 
     def run_here(self, command: str) -> None:
         if not command or (self._running is not None and not self._running.done()):
-            self._at.hint = "Another command runs; Ctrl-C stops it." if command else "!COMMAND runs it here."
+            self._at.hint = (
+                "Another command is running; Ctrl-C stops it." if command else "!COMMAND runs a command here."
+            )
             return
         self._at.say(f"$ {neutral(command)}", "bold")
         self._at.hint = "Running here. Ctrl-C stops it."
@@ -161,7 +163,7 @@ class Orders:
         if ran.output.strip():
             self._at.say(neutral(ran.output.rstrip("\n")), "dim")
         ended = "" if ran.exit_code == 0 else f"Exit code {ran.exit_code}. "
-        self._at.say(f"{ended}It goes along with your next message.", "dim" if not ended else "yellow")
+        self._at.say(f"{ended}It is sent with your next message.", "dim" if not ended else "yellow")
         self._at.along.ran.append(ran.for_agent())
 
     def show_output(self, number: str) -> None:
@@ -171,7 +173,7 @@ class Orders:
             return
         place = int(number or 1)
         if not 1 <= place <= len(self._at.results):
-            self._at.hint = "There is no such output here."
+            self._at.hint = "There is no such output."
             return
         result = self._at.results[-place]
 

@@ -47,7 +47,7 @@ def picture(transcript: Transcript, typing: Typing, now: datetime, columns: int,
     if typing.offers is not None:
         notes.append(_choices(typing.offers, columns))
     if typing.along:
-        notes.append(Text(f"{typing.along} to go along with your next message", "dim"))
+        notes.append(Text(f"{typing.along} attached to your next message", "dim"))
     if typing.hint:
         notes.append(Text(neutral_line(typing.hint, columns), "dim"))
     if notes:

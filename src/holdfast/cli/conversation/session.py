@@ -49,7 +49,7 @@ _RESULTS = 50
 _FRAME_SECONDS = 0.03
 # What is typed while the server is away is done when it comes back.
 _PATIENCE_SECONDS = 24 * 3600.0
-_AWAY = "The server does not answer; what you typed is sent when it does."
+_AWAY = "The server is not responding. Your message is sent as soon as it does."
 
 
 class ConversationScreen:
@@ -178,9 +178,9 @@ class ConversationScreen:
     def _take_in(self, event: Event) -> None:
         match event:
             case Lost():
-                self.say("⚡ The connection is lost; trying again.", "yellow")
+                self.say("⚡ Connection lost. Reconnecting…", "yellow")
             case Reconnected():
-                self.say("⚡ Connected again.", "green")
+                self.say("⚡ Reconnected.", "green")
             case _:
                 pass
         was_busy = self.transcript.busy
@@ -306,7 +306,7 @@ class ConversationScreen:
             if self._line.editor is not editor:
                 return  # something else was typed meanwhile
             self._line.offer(place, found)
-            self.hint = "" if found else "Nothing begins so."
+            self.hint = "" if found else "No completions."
         self._changed()
 
     def _enter(self, busy: Busy) -> None:
@@ -335,14 +335,14 @@ class ConversationScreen:
         self._armed = True
         if self._line.text:
             self._line.take(remember=False)
-            self.hint = "Ctrl-C again leaves."
+            self.hint = "Press Ctrl-C again to exit."
         elif self._orders.stop_running():
-            self.hint = "Stopped. Ctrl-C again leaves."
+            self.hint = "Stopped. Press Ctrl-C again to exit."
         elif self.transcript.busy or self.transcript.status == "requires_action":
             self._todo.put_nowait(lambda: self.deeds.move("interrupt"))
-            self.hint = "Interrupting. Ctrl-C again leaves at once."
+            self.hint = "Interrupting. Press Ctrl-C again to exit now."
         else:
-            self.hint = "Ctrl-C again leaves."
+            self.hint = "Press Ctrl-C again to exit."
 
     def leave(self, code: int) -> None:
         if not self._left.done():
@@ -390,7 +390,7 @@ class ConversationScreen:
             except HoldfastError:
                 self.along.give_back(along)
                 if not self._line.give_back(text):
-                    self.hint = "Your message was not sent; Up brings it back."
+                    self.hint = "Your message was not sent. Press Up to get it back."
                 raise
             finally:
                 if not self._left.done():

@@ -23,7 +23,7 @@ def script(name: str) -> dict[str, Json]:
 def arguments(text: str | None, pairs: list[str]) -> dict[str, Json]:
     """Nothing when nothing was given: that is not the same as null."""
     if text is not None and pairs:
-        raise WrongUsage("Give --args or -a KEY=VALUE, not both.")
+        raise WrongUsage("Use --args or -a KEY=VALUE, not both.")
     if text is not None:
         return {"args": _strictly(_read(text[1:]) if text.startswith("@") else text)}
     return {"args": dict(map(_pair, pairs))} if pairs else {}

@@ -26,7 +26,7 @@ async def told(client: Client, run_id: RunId) -> AsyncGenerator[str]:
                         yield plain(entry)
         run = await client.get(f"/workflow-runs/{run_id}", RunShown)
     except HoldfastError as error:
-        yield f"Run {run_id} cannot be watched any more: {error.text}"
+        yield f"Lost track of run {run_id}: {error.text}"
         return
     if run.error is not None:
         yield f"{neutral_line(run.name, 40)} failed: {why(run.error)}"

@@ -69,7 +69,7 @@ def _tell(run: RunShown, pressed: bool) -> int:
         case "succeeded":
             return 0
         case "cancelled":
-            who = "The run is cancelled." if pressed else "Somebody cancelled the run."
+            who = "The run was cancelled." if pressed else "The run was cancelled by someone else."
             print(f"holdfast: {who} {_again(run)}", file=sys.stderr)
             return INTERRUPTED
         case _:
@@ -78,4 +78,4 @@ def _tell(run: RunShown, pressed: bool) -> int:
 
 
 def _again(run: RunShown) -> str:
-    return f"What it finished is reused by: holdfast workflow resume {run.id}"
+    return f"To reuse its finished calls: holdfast workflow resume {run.id}"

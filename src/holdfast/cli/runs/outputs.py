@@ -142,7 +142,7 @@ def live_lines(progress: RunProgress, now: datetime, columns: int) -> list[str]:
 
 def _at_work(call: CallShown, now: datetime) -> Text:
     if call.started_at is None:
-        how = "waits for a place"
+        how = "queued"
     else:
         how = duration((now - call.started_at).total_seconds())
     mark, colour = ("?", "bold yellow") if call.needs_you else ("◌", "cyan")

@@ -83,9 +83,9 @@ class RunProgress:
             case CallShown():
                 return self._called(event)
             case Lost():
-                return [Noted("The connection is lost; trying again.")]
+                return [Noted("Connection lost. Reconnecting…")]
             case Reconnected():
-                return [Noted("Connected again.")]
+                return [Noted("Reconnected.")]
             case _:
                 pass
         return []

@@ -63,7 +63,7 @@ def outcome(call: CallShown) -> str:
 
 
 def state(status: RunStatus) -> str:
-    return "waits for its turn" if status == "pending" else status
+    return "queued" if status == "pending" else status
 
 
 def spent(budget: Budget) -> str:
@@ -88,7 +88,7 @@ def why(error: RunError | None) -> str:
     """Why a run failed, in one line."""
     if error is None:
         return "The run failed."
-    line = "" if error.line is None else f" (line {error.line} of the script)"
+    line = "" if error.line is None else f" (script line {error.line})"
     return f"{neutral_line(error.message, 1000)}{line}"
 
 

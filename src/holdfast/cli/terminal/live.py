@@ -53,7 +53,7 @@ def status_line(transcript: Transcript, now: datetime) -> Text:
         words.append(neutral_line(transcript.chat.model, 40))
     words += _spent(transcript)
     mark, colour = _mark(transcript, now)
-    lost = "" if transcript.lost is None else "⚡ connection lost, trying again · "
+    lost = "" if transcript.lost is None else "⚡ connection lost, reconnecting · "
     return Text.assemble((lost, "yellow"), (f"{mark} ", colour), (" · ".join(words), "dim"))
 
 

@@ -88,11 +88,11 @@ class Pretty:
             case Said():
                 return Text(f"· {neutral_line(entry.text, 1000)}", "yellow")
             case Withdrawn():
-                return Text("⚠ The text above was not kept: its attempt broke off.", "yellow")
+                return Text("⚠ The text above was discarded: the attempt failed.", "yellow")
             case Interrupted():
                 return Text("■ interrupted", "yellow")
             case Begun():
-                return Text("─── the history was changed; this is how it is now ───", "dim")
+                return Text("─── the conversation was edited; this is its current state ───", "dim")
             case FailureEntry():
                 return Text(f"✗ {failure(entry.failure)}", "red")
 

@@ -237,7 +237,7 @@ function ToChat({ agent, children }: { agent: Chat; children: ReactNode }) {
       to="/chats/$chatId"
       params={{ chatId: agent.id }}
       onClick={() => draw(null)}
-      className="inline-flex h-7 items-center gap-1 rounded-md px-2 font-medium text-soft text-xs hover:bg-hover hover:text-text"
+      className="inline-flex h-7 items-center gap-1 rounded-md px-2 font-medium text-soft text-xs hover:bg-hover hover:text-text max-sm:min-h-10"
     >
       {children}
       <ArrowRight aria-hidden className="size-3.5" />

@@ -54,7 +54,7 @@ export function Details({ chatId, span: known, spans, onClose }: Props) {
           <Link
             to="/chats/$chatId"
             params={{ chatId: agentId }}
-            className="inline-flex h-7 shrink-0 items-center gap-1.5 rounded-md px-2 text-soft text-xs hover:bg-hover hover:text-text"
+            className="inline-flex h-7 shrink-0 items-center gap-1.5 rounded-md px-2 text-soft text-xs hover:bg-hover hover:text-text max-sm:min-h-10"
           >
             <Bot aria-hidden className="size-3.5" />
             {t.toAgent}

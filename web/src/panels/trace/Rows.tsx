@@ -60,7 +60,7 @@ export const TurnRow = memo(function TurnRow({ row, shown, now }: Props<"turn">)
       {open && whole && (
         <span aria-hidden className={clsx("grid h-[18px] border-line border-t", COLUMNS)}>
           <span />
-          <span className="tabular relative mr-3 overflow-hidden text-[0.6875rem] text-faint leading-[18px]">
+          <span className="tabular relative mr-3 overflow-hidden text-faint text-xs leading-[18px]">
             {ticks(lasted(whole, now), shown, TICKS).map(tick => (
               <span
                 key={tick.milliseconds}

@@ -29,7 +29,7 @@ export const Code = memo(function Code({
       <pre
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
-        className="max-h-[32rem] overflow-auto px-3 py-2 font-mono text-[0.8125rem] leading-5"
+        className="max-h-[32rem] overflow-auto px-3 py-2 font-mono text-sm leading-5"
       >
         <code>{pieces === null ? code : pieces.map(drawn)}</code>
       </pre>
