@@ -175,7 +175,8 @@ def test_commands_are_understood(line: str, parsed: SlashCommand) -> None:
 
 
 @pytest.mark.parametrize(
-    "line, wrong", [("/modle", "/model"), ("/xyzzy", "/help"), ("/now", "TEXT"), ("/quit now", "no arguments")]
+    "line, wrong",
+    [("/modle", "/model"), ("/xyzzy", "/help"), ("/now", "TEXT"), ("/quit now", "no arguments")],
 )
 def test_what_is_wrong_with_a_command_is_said(line: str, wrong: str) -> None:
     told = parse(line)
