@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from holdfast.cli.flow_runs.shapes import ListedFlow
 
 app = typer.Typer(
-    help="List, check and run flows: declared graphs of agents, code, approvals and switches.",
+    help="List, check and run flows: declared graphs of steps.",
     no_args_is_help=True,
 )
 
