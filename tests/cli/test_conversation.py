@@ -98,8 +98,8 @@ def test_a_question_that_cannot_be_read_is_asked_as_it_is() -> None:
 def test_a_plan_is_accepted_or_sent_back() -> None:
     plan = asked("plan", "propose_plan", plan="1. Look\n2. Do")
     assert "2. Do" in plan.request()
-    assert plan.understand("y") == Submit(plan.call, {"accepted": True})
-    assert plan.understand("first tests") == Submit(plan.call, {"accepted": False, "remarks": "first tests"})
+    assert plan.understand("y") == Submit(plan.call, {"approved": True})
+    assert plan.understand("first tests") == Submit(plan.call, {"approved": False, "comments": "first tests"})
 
 
 def waiting(*names: str) -> Action:
@@ -176,7 +176,7 @@ def test_commands_are_understood(line: str, parsed: SlashCommand) -> None:
 
 @pytest.mark.parametrize(
     "line, wrong",
-    [("/modle", "/model"), ("/xyzzy", "/help"), ("/now", "TEXT"), ("/quit now", "no arguments")],
+    [("/titel", "/title"), ("/xyzzy", "/help"), ("/now", "TEXT"), ("/quit now", "no arguments")],
 )
 def test_what_is_wrong_with_a_command_is_said(line: str, wrong: str) -> None:
     told = parse(line)
