@@ -99,7 +99,7 @@ def test_a_plan_is_accepted_or_sent_back() -> None:
     plan = asked("plan", "propose_plan", plan="1. Look\n2. Do")
     assert "2. Do" in plan.request()
     assert plan.understand("y") == Submit(plan.call, {"approved": True})
-    assert plan.understand("first tests") == Submit(plan.call, {"approved": False, "comments": "first tests"})
+    assert plan.understand("first tests") == Submit(plan.call, {"approved": False, "note": "first tests"})
 
 
 def waiting(*names: str) -> Action:
