@@ -174,7 +174,7 @@ def test_a_plan_is_sent_back_and_accepted(page: Page, person: Person) -> None:
     asks(page).get_by_role("button", name="Request changes").click()
     expect(page.get_by_test_id("call")).to_have_count(2)
     asks(page).get_by_role("button", name="Accept plan").click()
-    expect(answers(page).last).to_contain_text('"accepted":true')
+    expect(answers(page).last).to_contain_text('"approved":true')
     expect(asks(page)).to_have_count(0)
 
 

@@ -122,7 +122,7 @@ def test_an_admin_sets_up_a_model_and_tries_it(opens: Opens, admin: Person) -> N
     page.get_by_role("button", name="Add a model").click()
     form = page.get_by_role("dialog", name="Add a model")
     form.get_by_label("Name").fill("player")
-    form.get_by_label("Provider").select_option("play")
+    form.get_by_label("Provider", exact=True).select_option("play")
     form.get_by_label("Model id").fill("demo")
     form.get_by_role("button", name="Save").click()
     row = page.get_by_role("listitem").filter(has_text="player")
