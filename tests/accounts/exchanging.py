@@ -1,4 +1,5 @@
-"""Run as a program: opens the store at a URL, waits for a token on its input, and says whether it got in."""
+"""Run as a program: opens the store at a URL, reads a token from its input, and prints whether it was
+accepted."""
 
 import asyncio
 import sys

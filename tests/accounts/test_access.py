@@ -1,4 +1,4 @@
-"""Who is calling: found out quickly, forgotten quickly."""
+"""Who is calling: looked up quickly, and forgotten quickly."""
 
 from datetime import timedelta
 from typing import Any

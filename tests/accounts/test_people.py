@@ -1,4 +1,4 @@
-"""What admins do with users, what everybody does with their tokens, and what is written down about it."""
+"""What admins do with users, what everybody does with their tokens, and what the audit log says about it."""
 
 from datetime import timedelta
 

@@ -1,5 +1,6 @@
-"""What bad input costs the server: memory that stays, and how long the event loop was held at once. Both are
-measured so that a busy machine makes no difference: held means computing, not waiting for a processor."""
+"""What bad input costs the server: memory that stays, and how long the event loop was blocked at once. Both
+are measured so that a busy machine makes no difference: blocked means computing, not waiting for a
+processor."""
 
 import asyncio
 import os

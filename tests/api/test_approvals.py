@@ -1,4 +1,4 @@
-"""What people said of tools for a whole chat: it counts, is listed, and can be taken back."""
+"""People's decisions on tools for a whole chat: they apply, are listed, and can be revoked."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""Bodies that are none, and JSON that nobody could carry: refused on every route, nothing changed (B-001,
-B-002)."""
+"""Missing or malformed bodies, and JSON that nobody could carry: refused on every route, nothing changed
+(B-001, B-002)."""
 
 import pytest
 

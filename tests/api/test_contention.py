@@ -1,5 +1,5 @@
-"""Many people, or one with a stuck key, doing the same thing at once: it happens once, and everybody is told
-what became of theirs (B-011)."""
+"""Many people, or one with a stuck key, doing the same thing at once: it happens once, and everybody gets the
+right answer (B-011)."""
 
 import asyncio
 from collections import Counter

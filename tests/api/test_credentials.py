@@ -1,4 +1,4 @@
-"""What a credential may do to others, and how a browser shows one."""
+"""What a credential may do to others, and how a browser sends one."""
 
 import pytest
 

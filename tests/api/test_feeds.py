@@ -1,5 +1,5 @@
-"""Feeds over real HTTP, as server-sent events and as WebSocket: what a first visit, a return and a long stay
-are told, and how each ends."""
+"""Feeds over real HTTP, as server-sent events and as WebSocket: what a new, a returning and a long-lived
+client receives, and how each feed ends."""
 
 import asyncio
 import socket

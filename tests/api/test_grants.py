@@ -1,4 +1,4 @@
-"""Access outside of the workspace: asked for by the agent, granted by a person, listed and taken back."""
+"""Access outside the workspace: requested by the agent, granted by a person, listed and revoked."""
 
 from pathlib import Path
 from typing import Any

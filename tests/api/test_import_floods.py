@@ -1,4 +1,4 @@
-"""Files that are made to hurt: each is a clean refusal, and nobody else has to wait for it."""
+"""Files made to cause harm: each is refused cleanly, and nobody else has to wait for it."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Whatever history there is: what is exported is what is imported."""
+"""For any history: what is exported is what is imported."""
 
 from datetime import UTC, datetime
 from typing import Any

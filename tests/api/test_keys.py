@@ -1,4 +1,4 @@
-"""Every route that changes something takes an idempotency key (rule 12): the table here is held against the
+"""Every route that changes something takes an idempotency key (rule 12): the table here is compared with the
 OpenAPI document, so that none is forgotten."""
 
 from collections.abc import Awaitable, Callable

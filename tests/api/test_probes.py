@@ -1,4 +1,5 @@
-"""Probes of who may do what, beside the table: what others have shows nowhere, and no side door is open."""
+"""Access checks besides the table: other people's data shows up nowhere, and there is no way around the
+checks."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Messages that wait: order, holds, steering, sending now; and many hands at once."""
+"""Waiting messages: order, holds, steering, sending now; and many clients at once."""
 
 import asyncio
 from typing import Any

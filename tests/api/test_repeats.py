@@ -1,4 +1,5 @@
-"""A repeated request is answered as it was the first time, whatever has become of what it names (rule 12)."""
+"""A repeated request gets the same answer as the first time, whatever happened since to what it names (rule
+12)."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rules of a user on a tool for all of their chats: made by a decision, counted everywhere, taken back."""
+"""A user's rules on a tool for all of their chats: made by a decision, applied everywhere, revoked."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Answers have the shape that was promised, also where something moved meanwhile."""
+"""Answers have the promised shape, even if something changed meanwhile."""
 
 from pathlib import Path
 

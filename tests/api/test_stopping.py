@@ -1,4 +1,4 @@
-"""A server that is leaving: it answers, says that others are to be asked, and begins no feed."""
+"""A stopping server: it still answers, says that it is stopping, and starts no feed."""
 
 import aiohttp
 import pytest

@@ -1,4 +1,4 @@
-"""Somebody who is suspended: nothing runs for them any more (AC-23)."""
+"""A suspended user: nothing runs for them any more (AC-23)."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The bench measures and reports. How fast anything is, no test says."""
+"""The bench measures and reports. No test says how fast anything is."""
 
 import re
 import tomllib

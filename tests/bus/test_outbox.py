@@ -1,4 +1,4 @@
-"""How events are packed for the way between processes."""
+"""How events are packed for sending between processes."""
 
 from datetime import UTC, datetime
 

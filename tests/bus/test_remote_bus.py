@@ -1,5 +1,5 @@
-"""How processes learn of each other over any line: by a greeting at the start, and, who has no row in the
-database, with every heartbeat. Here the line is a list of ears."""
+"""How processes learn of each other over any line: by a greeting at the start, and, for those without a row
+in the database, with every heartbeat. Here the line is a list of listeners."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""The judge: what must hold after any round, told from its records alone. Each rule gives violations, which
-begin with the invariant of the design that was broken."""
+"""The judge: what must hold after any round, decided from its records alone. Each rule returns violations,
+which start with the broken invariant."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

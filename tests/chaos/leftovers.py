@@ -1,5 +1,5 @@
 """What a server holds: descriptors, threads, children, memory, connections to the database, tasks. Sampled
-from outside, for what must be back at its base line when the load is over, and for the soak."""
+from outside, for what must return to its baseline when the load is over, and for the soak."""
 
 import asyncio
 import os

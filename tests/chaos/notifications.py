@@ -1,5 +1,5 @@
-"""Notifications of PostgreSQL on their way to a client: lost, doubled, late and in the wrong order. Reads the
-wire protocol just enough to know where a message ends."""
+"""PostgreSQL's notifications on their way to a client: lost, duplicated, late and out of order. Reads just
+enough of the wire protocol to know where a message ends."""
 
 import struct
 from random import Random

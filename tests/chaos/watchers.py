@@ -1,5 +1,5 @@
-"""Watchers of the load: one that is calm, one that comes and goes, one that reads slowly. Each goes on where
-it was, on any server, and complains of what must never be shown to anybody."""
+"""Watchers of the load: one stays connected, one reconnects, one reads slowly. Each continues where it was,
+on any server, and reports what must never be shown to anybody."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence

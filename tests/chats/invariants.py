@@ -1,4 +1,4 @@
-"""What must hold after every transition, told from rows alone: nothing here asks the code under test."""
+"""What must hold after every transition, checked from rows alone: nothing here uses the code under test."""
 
 from collections import Counter
 from collections.abc import Sequence

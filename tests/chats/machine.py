@@ -1,6 +1,6 @@
-"""The pure machine: a store in memory, small enough to be believed. It keeps the same rows as the real ones,
-writes a change row by row, and makes every view anew from rows: what a change says will be is compared with
-what its rows come to."""
+"""The pure machine: a store in memory, small enough to be trusted. It keeps the same rows as the real ones,
+writes a change row by row, and builds every view again from rows: the view that a change predicts is compared
+with what its rows give."""
 
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta

@@ -1,5 +1,5 @@
-"""The counters move as the design's table says, and only so. That no command moves them otherwise is for the
-stateful test to find; here is what each is for."""
+"""The counters move exactly as the design's table says. The stateful test finds commands that move them
+otherwise; here is what each is for."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Where the server is, and which token it is shown."""
+"""Where the server is, and which token is sent to it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`holdfast approvals`: what was said for a whole chat, and taking it back."""
+"""`holdfast approvals`: decisions for a whole chat, and revoking them."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""No text from outside is an order to the terminal."""
+"""No text from outside can control the terminal."""
 
 import unicodedata
 

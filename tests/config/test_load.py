@@ -1,4 +1,4 @@
-"""Which place wins, what each key takes, and what is said of what cannot be."""
+"""Which place wins, what each key accepts, and the errors for invalid values."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""Ids: UUIDv7 by shape, rising within a chat whatever the clock does."""
+"""Ids: UUIDv7 by shape, increasing within a chat whatever the clock does."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Shapes: JSON there and back is exact, rows of other versions open, callers' mistakes do not."""
+"""Shapes: JSON round trips are exact, rows of other versions can be read, callers' mistakes are refused."""
 
 import math
 from typing import Any

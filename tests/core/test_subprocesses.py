@@ -1,4 +1,4 @@
-"""Processes that are given up: while they start, and while they still have much to say."""
+"""Processes that are cancelled: while they start, and while they still have much output."""
 
 import asyncio
 import os

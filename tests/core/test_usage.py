@@ -1,4 +1,4 @@
-"""Usage adds up; what does not add up is what the later one knows."""
+"""Usage adds up; what cannot be added is taken from the later one."""
 
 from functools import reduce
 from operator import add

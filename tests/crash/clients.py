@@ -1,5 +1,5 @@
-"""Clients of whatever victim is there. What they ask is asked again, under the same key, when the victim dies
-before it has answered; the log of it is what the judge believes."""
+"""Clients of the current victim. A request is repeated under the same key if the victim dies before it has
+answered; the judge relies on the log of this."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

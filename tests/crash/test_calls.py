@@ -1,5 +1,5 @@
-"""Kills around tool calls: what took effect is never repeated by itself, what is not known is told, and who
-was waited for is waited for again."""
+"""Kills around tool calls: an effect is never repeated automatically, an unknown outcome is reported, and
+waiting for people continues."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Leases between processes: who is frozen, who is busy, and who comes first when many are orphaned."""
+"""Leases between processes: frozen workers, busy workers, and the order in which many orphans are taken."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Kills around messages: each is applied once, stands in one place, and keeps its turn."""
+"""Kills around messages: each is applied once, is in one place, and keeps its position."""
 
 from pathlib import Path
 

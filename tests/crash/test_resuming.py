@@ -1,5 +1,5 @@
-"""After a kill the work goes on where it was, without anybody's doing, and no watcher and no provider can
-tell that anything was lost or doubled."""
+"""After a kill the work continues by itself where it was, and no watcher and no provider can tell that
+anything was lost or duplicated."""
 
 import time
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""A process that is asked to stop: what runs no call has another owner at once, a call gets its time, and
-what does not end in it is recorded with what it has."""
+"""A process that is asked to stop: chats without a running call get another owner at once, a call gets its
+grace period, and one that does not end in time is recorded with its output so far."""
 
 import asyncio
 import time

@@ -1,5 +1,5 @@
-"""A chat at work for tests of its feed: a worker's hands, moved by the test, on a real store; a bus that may
-lose, double and delay what goes over it; and the hub."""
+"""A chat at work for tests of its feed: a worker's commits, made by the test, on a real store; a bus that may
+lose, duplicate and delay what is sent over it; and the hub."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable

@@ -1,4 +1,4 @@
-"""Event ids: exact, and worth nothing when they are altered or of another chat."""
+"""Event ids: exact, and worthless if they are altered or of another chat."""
 
 import string
 

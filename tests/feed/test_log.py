@@ -1,4 +1,5 @@
-"""The frames all watchers share: kept once, read by each at its own pace, and never for who does not read."""
+"""The frames all watchers share: stored once, read by each at its own pace, and never kept for one that does
+not read."""
 
 from holdfast.core.feed_events import PartData
 from holdfast.core.parts import Text

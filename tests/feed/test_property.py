@@ -1,5 +1,5 @@
-"""Whatever happens to a chat, to the bus and to the connections: at the end every watcher holds the text of
-the database, byte for byte, and at no time was it shown anything twice, out of order or astray."""
+"""Whatever happens to a chat, to the bus and to the connections: at the end every watcher has the text of the
+database, byte for byte, and was never shown anything twice, out of order or in the wrong place."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""`make lint` runs its parts at the same time and tells of each in its turn, whichever failed."""
+"""`make lint` runs its parts at the same time and reports each in turn, whichever failed."""
 
 import shutil
 import subprocess

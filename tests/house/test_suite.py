@@ -1,4 +1,4 @@
-"""The suite's own runner: what failed is tried once more, and told apart from what is broken."""
+"""The suite's own runner: failed tests are run once more, and told apart from broken ones."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The order of what a chat is told about the place it works in, whoever says it."""
+"""The order of what a chat is told about its workspace, whatever the source."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a chat is told of the place it works in."""
+"""What a chat is told about its workspace."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The demo model: its language, its place in a conversation, and that it is exact."""
+"""The demo model: its language, its position in a conversation, and that it is deterministic."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""What the demo model answers when an answer of a shape is asked of it."""
+"""What the demo model answers if a schema is given."""
 
 import json
 

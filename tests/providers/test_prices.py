@@ -1,4 +1,4 @@
-"""Money: what the list says, what the provider says, and nothing where nobody knows."""
+"""Money: what the list says, what the provider says, and nothing where it is unknown."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""No spelling of a key survives, and ordinary text does."""
+"""No spelling of a key survives, but ordinary text does."""
 
 import base64
 import json

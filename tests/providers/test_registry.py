@@ -1,5 +1,4 @@
-"""From configuration to models: what is refused, what the environment adds, what stands in for what is
-gone."""
+"""From configuration to models: what is refused, what the environment adds, what replaces missing models."""
 
 from pathlib import Path
 from typing import Any

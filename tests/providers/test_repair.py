@@ -1,4 +1,4 @@
-"""Tool input that is nearly JSON: mended where it can only mean one thing, else kept and refused."""
+"""Tool input that is nearly JSON: repaired where it can only mean one thing, else kept and refused."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""A replica that died is noticed by its connection, long before its lease has run out; one that lives is not
-taken for dead, whatever happens to its connection."""
+"""A dead replica is noticed by its connection, long before its lease expires; a living one is not taken for
+dead, whatever happens to its connection."""
 
 import asyncio
 import signal

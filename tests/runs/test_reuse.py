@@ -1,4 +1,4 @@
-"""Running again: what an earlier run lends, and what runs anew."""
+"""Running again: what is reused from an earlier run, and what runs again."""
 
 import pytest
 

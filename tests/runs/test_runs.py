@@ -1,4 +1,4 @@
-"""A run as a whole: its budget, its limits, its end, and being called off."""
+"""A run as a whole: its budget, its limits, its end, and cancelling it."""
 
 import asyncio
 from datetime import timedelta

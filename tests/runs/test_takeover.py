@@ -1,4 +1,4 @@
-"""A run changes hands: another worker replays its script to where its journal ends, and goes on there."""
+"""A run is taken over: another worker replays its script to where its journal ends, and continues there."""
 
 import asyncio
 import os

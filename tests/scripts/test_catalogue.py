@@ -1,5 +1,5 @@
-"""The workflows that come with Holdfast: each runs, does what its description says, and bears agents that
-fail."""
+"""The workflows that come with Holdfast: each runs, does what its description says, and copes with failing
+agents."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where workflows are found, which of them wins, and that a bad file hurts no other."""
+"""Where workflows are found, which of them wins, and that a bad file does not affect others."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which run lends its calls, and when a workspace counts as unchanged."""
+"""Which run's calls are reused, and when a workspace counts as unchanged."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""The token of local programs (`admin.token`) and the socket in the data directory (`admin.sock`): who finds
-the one gets no further than an admin's daily work, and the other lets in nobody but its owner."""
+"""The token for local programs (`admin.token`) and the socket in the data directory (`admin.sock`): whoever
+finds the token can do no more than an admin's daily work, and the socket admits only its owner."""
 
 import asyncio
 import os

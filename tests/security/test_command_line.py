@@ -1,5 +1,5 @@
-"""To whom the command line shows a token: the server of this machine, and nobody who would like to be taken
-for it. With a real server and a listener that writes down what it is sent."""
+"""Where the command line sends a token: to the server of this machine, and to nobody who pretends to be it.
+With a real server and a listener that records what it is sent."""
 
 import threading
 from collections.abc import Generator

@@ -1,5 +1,5 @@
-"""What the server reads of itself, and what of it agents can come near: the configuration, the data
-directory, key files. Hostile is whoever writes in a workspace, or in the directory a server is started in."""
+"""The server's own files, and which of them agents could reach: the configuration, the data directory, key
+files. The attacker can write in a workspace, or in the directory a server is started in."""
 
 import inspect
 import os

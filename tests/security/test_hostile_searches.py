@@ -1,4 +1,4 @@
-"""Searches in workspaces whose files are none: links to the outside, pipes that nobody writes to."""
+"""Searches in workspaces with special files: links to the outside, pipes that nobody writes to."""
 
 import os
 from pathlib import Path

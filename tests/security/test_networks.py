@@ -1,4 +1,4 @@
-"""What commands reach: with `internet` what is out there, and nothing of this machine or of private networks.
+"""What commands can reach: with `internet` the internet, and nothing of this machine or of private networks.
 The internet of these tests is a network namespace with an address that nobody routes."""
 
 import os

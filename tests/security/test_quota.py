@@ -1,4 +1,4 @@
-"""What the files of one user may take together."""
+"""How much the files of one user may take in total."""
 
 import io
 from collections.abc import AsyncGenerator

@@ -1,4 +1,4 @@
-"""Whatever scripts say of themselves: it is bounded in number and size, so that the answer about a run is."""
+"""Whatever scripts print: its number and size are bounded, so that the answer about a run is."""
 
 import asyncio
 from collections.abc import AsyncGenerator

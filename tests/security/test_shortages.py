@@ -1,5 +1,5 @@
-"""No thread, descriptor or memory to be had: requests are told to come again, turns wait and go on. It is
-never called a fault."""
+"""No thread, descriptor or memory available: requests are told to try again, turns wait and continue. It is
+never reported as an internal error."""
 
 import asyncio
 import errno
@@ -95,7 +95,7 @@ async def test_a_command_that_could_not_be_started_is_started_later(
 ) -> None:
     """It has effects, but none yet."""
     place = await workspace(server, tmp_path)
-    pump = server.parts.toolbox.processes._pump  # pyright: ignore[reportPrivateUsage]
+    thread = server.parts.toolbox.processes._thread  # pyright: ignore[reportPrivateUsage]
     tried: list[int] = []
 
     def failing(*_: Any) -> Any:
@@ -103,7 +103,7 @@ async def test_a_command_that_could_not_be_started_is_started_later(
         raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pump, "launch", failing)
+        patch.setattr(thread, "launch", failing)
         chat = await server.admin.start_chat(
             'call: execute {"command": "echo once >> b.txt"}\nsay: done',
             workspace_id=place,

@@ -1,4 +1,5 @@
-"""Who a command is: of a root server nobody of the machine, with the workspace its own all the same."""
+"""The user of a command: under a root server one that owns nothing on the machine, and yet owns the
+workspace."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The one way in which programs of ours run on what agents can write: what they see, what they can do, how
+"""The one way in which our own programs run on what agents can write: what they see, what they can do, how
 they end."""
 
 import asyncio

@@ -1,5 +1,5 @@
-"""What a person is shown in the terminal when they decide: all of it, and as what it is. Hostile is whatever
-the agent wrote."""
+"""What a person is shown in the terminal when they decide: all of it, and unmistakably. The attacker controls
+whatever the agent wrote."""
 
 from typing import Any
 

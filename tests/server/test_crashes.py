@@ -1,4 +1,4 @@
-"""No chat and no run can end the server again and again: what it dies of is set aside, the rest goes on."""
+"""No chat and no run can crash the server again and again: it is set aside, and everything else continues."""
 
 import asyncio
 import json

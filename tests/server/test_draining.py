@@ -1,4 +1,4 @@
-"""A server that is to stop: it says so, goes on answering for a while, and only then closes its door."""
+"""A stopping server: it says so, keeps answering for a while, and only then stops listening."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Many at once: no update is lost, versions are exactly one apart, nobody fails because of a neighbour."""
+"""Many at once: no update is lost, versions are exactly one apart, nobody fails because of another."""
 
 import asyncio
 

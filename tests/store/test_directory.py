@@ -1,4 +1,4 @@
-"""The data directory: closed to others, and only if that shuts nobody out."""
+"""The data directory: closed to others, but only if that locks nobody out."""
 
 import os
 import stat

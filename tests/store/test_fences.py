@@ -1,4 +1,4 @@
-"""What is written on behalf of a call counts only while that call goes on, in the same transaction."""
+"""A write on behalf of a call is accepted only while that call is running, in the same transaction."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""An import is there whole or not at all, also when the server is killed while it is written."""
+"""An import is complete or not there at all, even if the server is killed while it is written."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""Runs and their journals in the store: what is written comes back, who lost a lease writes nothing, and what
-belongs together is written together."""
+"""Runs and their journals in the store: what is written comes back, a worker that lost its lease writes
+nothing, and what belongs together is written together."""
 
 import asyncio
 from typing import Any

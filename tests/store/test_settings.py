@@ -1,4 +1,4 @@
-"""What people choose: never execution state, never overwritten by background work."""
+"""Settings: never execution state, never overwritten by background work."""
 
 import asyncio
 

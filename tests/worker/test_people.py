@@ -16,7 +16,7 @@ from holdfast.chats.commands import (
     Send,
     SubmitResults,
 )
-from holdfast.chats.synthetic import said_later
+from holdfast.chats.synthetic import late_decision_notice
 from holdfast.chats.view import View
 from holdfast.core.calls import Verdict
 from holdfast.core.chats import ClientTool
@@ -331,7 +331,7 @@ async def test_what_somebody_knows_later_is_a_notice(
     )
     refusal = await engine.refused(chat, decision)
     assert refusal.code in ("already_answered", "wrong_state")
-    notice = said_later(call, decision)
+    notice = late_decision_notice(call, decision)
     assert notice is not None
     asked = len(engine.asked)
     await engine.do(chat, notice)
@@ -351,7 +351,7 @@ async def test_nothing_is_said_later_of_a_call_that_ended(engine: Engine) -> Non
     chat = await engine.create('call: add {"a": 1, "b": 2}\nsay: Three.')
     await engine.idle(chat)
     (call,) = await engine.calls(chat)
-    assert said_later(call, Decide(call_id=call.call_id, verdict="done", user_id=OWNER)) is None
+    assert late_decision_notice(call, Decide(call_id=call.call_id, verdict="done", user_id=OWNER)) is None
 
 
 async def test_what_may_be_repeated_is(engine_everywhere: Engine, tools: Toolbox) -> None:

@@ -14,7 +14,7 @@ from holdfast.api.commands import command
 from holdfast.api.problems import Problem, not_found
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.chats.commands import CallResult, Command, Decide, Notify, SubmitResults
-from holdfast.chats.synthetic import said_later
+from holdfast.chats.synthetic import late_decision_notice
 from holdfast.chats.view import Call
 from holdfast.core.calls import ActionCall, Scope, UserRule, Verdict
 from holdfast.core.chats import Chat
@@ -173,7 +173,7 @@ def _meant(call: Call, decide: Decide) -> Decide | SubmitResults | Notify:
             answer = {"approved": False, "note": decide.note or ""}
         case _:
             # The model may already have been told that nobody knows: then it is told this too.
-            return said_later(call, decide) or decide
+            return late_decision_notice(call, decide) or decide
     return SubmitResults(results=(CallResult(call_id=call.call_id, output=answer),))
 
 

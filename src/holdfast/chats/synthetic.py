@@ -128,7 +128,7 @@ def heal(messages: Sequence[Message], output: str) -> list[tuple[Message, tuple[
     ]
 
 
-def said_later(call: Call, decision: Decide) -> Notify | None:
+def late_decision_notice(call: Call, decision: Decide) -> Notify | None:
     """The notice for a person's decision on an uncertain call that came after the model was told that nobody
     knows the outcome: too late for the call's one result. None when the decision does not apply to this
     call."""

@@ -72,6 +72,7 @@ async def _perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedC
         approved_for=_reach_of(call.approval),
     )
     try:
+        # Parsed again from the stored input: the call may have been judged days ago, by another process.
         parsed = tool.parse(call_input)
         modes = await turn.binding_modes()
         # The mode may have changed since the call was judged.

@@ -1,4 +1,4 @@
-"""What is said when the database cannot be used, and that several may start at once."""
+"""The errors if the database cannot be used, and that several servers may start at once."""
 
 import asyncio
 import signal

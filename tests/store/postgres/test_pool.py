@@ -1,4 +1,4 @@
-"""Connections whose other end has gone without a word."""
+"""Connections whose other end has disappeared silently."""
 
 import asyncio
 from contextlib import AsyncExitStack

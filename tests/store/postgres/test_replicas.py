@@ -1,4 +1,4 @@
-"""Several replicas on one database: who gets what, and that nobody stands in anybody's way."""
+"""Several replicas on one database: who gets what, and that nobody blocks anybody."""
 
 import asyncio
 import random

@@ -106,7 +106,7 @@ class ChildProcess:
         self._launch.ended(self._popen.returncode)
 
 
-class Pump:
+class ProcessThread:
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._jobs: deque[Callable[[], None]] = deque()
@@ -116,7 +116,7 @@ class Pump:
         self._selector.register(self._woken, selectors.EVENT_READ, self._work)
         self._children: set[ChildProcess] = set()
         self._closing = False
-        self._thread = threading.Thread(target=self._run, name="holdfast-pump", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="holdfast-processes", daemon=True)
         self._thread.start()
 
     def call(self, job: Callable[[], None]) -> None:
@@ -209,7 +209,7 @@ def _survive(job: Callable[[], None]) -> None:
     try:
         job()
     except Exception:
-        log.exception("a job of the pump failed")
+        log.exception("a job of the process thread failed")
 
 
 def tell(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[T]", result: T | Exception) -> None:

@@ -28,7 +28,7 @@ from holdfast.workspaces.commands.networks import IDLE_SECONDS, Networks, NoNetw
 from holdfast.workspaces.commands.output_files import append, printed, read
 from holdfast.workspaces.commands.plain_text import plain
 from holdfast.workspaces.commands.process_records import How, ProcessEnd, ProcessEntry, ProcessId, Shelf
-from holdfast.workspaces.commands.process_thread import ChildProcess, Launch, Pump, tell
+from holdfast.workspaces.commands.process_thread import ChildProcess, Launch, ProcessThread, tell
 from holdfast.workspaces.commands.process_trees import Member, descendants, send
 from holdfast.workspaces.commands.wall import Joined, Wall
 from holdfast.workspaces.git.git_directories import GitDirectories
@@ -101,7 +101,7 @@ class Processes:
         )
         self._walled = wall.stands
         self._git = GitDirectories((data, *wall.hidden))
-        self._pump = Pump()
+        self._thread = ProcessThread()
         # What follows a command may take as long as its workspace is large, and others need the process
         # thread.
         self._after = ThreadPoolExecutor(1, "holdfast-after")
@@ -119,7 +119,7 @@ class Processes:
         """Once, before the first command: ends what a killed server left behind."""
         now = self._clock.now()
         tame = partial(self._tame_ended, earlier=[])
-        return await self._pump.ask(partial(end_left_over, self._shelf, self._cgroups, now, tame))
+        return await self._thread.ask(partial(end_left_over, self._shelf, self._cgroups, now, tame))
 
     async def start(self, order: CommandOrder) -> Process:
         """Returns when the command has started. CannotRun: nothing of it was run."""
@@ -134,7 +134,7 @@ class Processes:
         if not begun:
             self._cells.distrust()
             await self.stop(process, "stopped", grace_seconds=0)
-            raise CannotRun(await self._pump.ask(partial(self._why_not, process.entry)))
+            raise CannotRun(await self._thread.ask(partial(self._why_not, process.entry)))
         if self._walled:
             process.looking = asyncio.create_task(self._look_while_running(process))
         return process
@@ -151,7 +151,7 @@ class Processes:
         if number == signal.SIGKILL:
             await self.stop(process, "stopped", grace_seconds=0)
         else:
-            await self._pump.ask(partial(self._send_all, process, number))
+            await self._thread.ask(partial(self._send_all, process, number))
 
     def running(self, chat_id: ChatId, process_id: str) -> Process | None:
         process = self._running.get(ProcessId(process_id))
@@ -161,19 +161,19 @@ class Processes:
         """Running or ended; None: this chat has no such process."""
         if (process := self.running(chat_id, process_id)) is not None:
             return process.entry
-        return await self._pump.ask(partial(self._shelf.finished, chat_id, process_id))
+        return await self._thread.ask(partial(self._shelf.finished, chat_id, process_id))
 
     async def all_of(self, chat_id: ChatId) -> list[ProcessEntry]:
         """Oldest first."""
         running = [process.entry for process in self._running.values() if process.entry.chat_id == chat_id]
-        ended = await self._pump.ask(partial(self._shelf.all_finished, chat_id))
+        ended = await self._thread.ask(partial(self._shelf.all_finished, chat_id))
         known = {entry.id for entry in running}
         entries = [*running, *(entry for entry in ended if entry.id not in known)]
         return sorted(entries, key=lambda entry: entry.started_at)
 
     async def look(self, entry: ProcessEntry, at: Callable[[Path], T]) -> T:
         """Reads its output, off the loop."""
-        return await self._pump.ask(partial(at, self._shelf.output(entry)))
+        return await self._thread.ask(partial(at, self._shelf.output(entry)))
 
     def chats(self) -> set[ChatId]:
         """Chats with something running."""
@@ -199,7 +199,7 @@ class Processes:
         running = list(self._running.values())
         await asyncio.gather(*(self.stop(process, "lost") for process in running))
         await asyncio.to_thread(self._after.shutdown)
-        self._pump.close()
+        self._thread.close()
         if self._networks is not None:
             await asyncio.to_thread(self._networks.close)
         if self._cgroups is not None:
@@ -257,14 +257,14 @@ class Processes:
             seen = await asyncio.to_thread(self._git.look, order.place)
             process.entry = replace(process.entry, repositories=seen)
         if self._networks is None or order.offline:
-            return await self._pump.ask(partial(self._launch, process, order, None, loop))
+            return await self._thread.ask(partial(self._launch, process, order, None, loop))
         try:
             network = await asyncio.to_thread(self._networks.join, order.chat_id)
             process.joined = True
         except NoNetwork as error:
             raise CannotRun(f"The network of commands cannot be made: {error}.") from None
         try:
-            return await self._pump.ask(partial(self._launch, process, order, network, loop))
+            return await self._thread.ask(partial(self._launch, process, order, network, loop))
         except BaseException:
             self._networks.leave(order.chat_id)
             raise
@@ -282,7 +282,7 @@ class Processes:
         try:
             built = self._cells.build(entry, order, network)
             process.group = built.group
-            return self._pump.launch(
+            return self._thread.launch(
                 Launch(
                     argv=built.argv,
                     environment=built.environment,
@@ -397,13 +397,13 @@ class Processes:
         if process.launched.exception() is not None:
             self._running.pop(process.entry.id, None)
             return
-        if grace_seconds > 0 and await self._pump.ask(partial(self._send_all, process, signal.SIGTERM)):
+        if grace_seconds > 0 and await self._thread.ask(partial(self._send_all, process, signal.SIGTERM)):
             await asyncio.wait({process.ended}, timeout=grace_seconds)
         if not process.ended.done():
-            await self._pump.ask(partial(self._kill, process, leader=False))
+            await self._thread.ask(partial(self._kill, process, leader=False))
             await asyncio.wait({process.ended}, timeout=KILL_SECONDS)
         if not process.ended.done():
-            await self._pump.ask(partial(self._kill, process, leader=True))
+            await self._thread.ask(partial(self._kill, process, leader=True))
             await asyncio.wait({process.ended}, timeout=KILL_SECONDS)
         if process.is_over:
             await asyncio.wait({process.ended})
