@@ -1,1 +1,1 @@
-"""What Holdfast costs, beside what the same work costs elsewhere: `python -m bench`."""
+"""What Holdfast costs, compared with the same work elsewhere: `python -m bench`."""

@@ -1,5 +1,5 @@
-"""The words of a workload: entries that are measured side by side, what each is compared with, and what is
-aimed at."""
+"""The vocabulary of a workload: entries that are measured side by side, what each is compared with, and the
+goals."""
 
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -1,5 +1,5 @@
-"""A contender as the bench sees it: a process of its own that is given one task at a time, and is stopped for
-good when it fails or takes too long."""
+"""A contender as the bench sees it: a separate process that is given one task at a time, and is stopped for
+good if it fails or takes too long."""
 
 import os
 import re

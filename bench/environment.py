@@ -1,4 +1,4 @@
-"""The peers' own environment, .venv-bench: made from requirements/bench.lock the first time, and anew when
+"""The peers' own environment, .venv-bench: made from requirements/bench.lock the first time, and again when
 the lock or the interpreter changed."""
 
 import hashlib

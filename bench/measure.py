@@ -1,5 +1,5 @@
-"""The stopwatch that every contender holds: a step lasts from one model call of a turn to the next, or to the
-turn's end. Standard library alone."""
+"""The stopwatch that every contender uses: a step lasts from one model call of a turn to the next, or to the
+turn's end. Standard library only."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""What a process takes of the machine, looked at from outside."""
+"""What a process uses of the machine, measured from outside."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a run says: one table for people, the same as JSON for programs."""
+"""The report of a run: one table for people, the same as JSON for programs."""
 
 from datetime import datetime
 

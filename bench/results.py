@@ -1,4 +1,4 @@
-"""Figures of all rounds to what is reported: medians, ratios of the same round, goals reached or not."""
+"""From the figures of all rounds to the report: medians, ratios within a round, goals reached or not."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median

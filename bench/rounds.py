@@ -1,5 +1,5 @@
-"""Runs a case: all its entries in turn, round by round, each on a fresh database, and each round beginning
-with another one, so that a slow minute of the machine is everybody's."""
+"""Runs a case: all its entries in turn, round by round, each on a fresh database, and each round starting
+with another entry, so that a slow minute of the machine affects everybody."""
 
 from collections.abc import Callable
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""The writers of a floor: each waits for its bytes to be durable before it hands over the next."""
+"""The writers of a floor: each waits for its bytes to be durable before it passes on the next."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,5 +1,5 @@
-"""A workflow that starts many agents at once, run by Holdfast's own worker and keeper of runs, and then once
-more with everything reused: `python -m bench.ours.fan_out`."""
+"""A workflow that starts many agents at once, run by Holdfast's own worker, and then once more with
+everything reused: `python -m bench.ours.fan_out`."""
 
 import asyncio
 import time

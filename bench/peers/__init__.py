@@ -1,1 +1,1 @@
-"""Others doing the same work, in an environment of their own: Holdfast cannot be imported here."""
+"""Others doing the same work, in a separate environment: Holdfast cannot be imported here."""

@@ -1,5 +1,4 @@
-"""ripgrep by itself, as a contender: `python -m bench.peers.ripgrep_search`. What it says is read and thrown
-away."""
+"""ripgrep alone, as a contender: `python -m bench.peers.ripgrep_search`. Its output is read and discarded."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""W5: W1 at C=16 on chats that have a history already. A step should cost what it adds, not what is there."""
+"""W5: W1 at C=16 on chats that already have a history. The cost of a step should not grow with the
+history."""
 
 from bench.cases import Against, Case, Entry, Goal, Scale
 from bench.contender import Contender

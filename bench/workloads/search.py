@@ -1,4 +1,4 @@
-"""search: names and lines in a tree of 100 000 files, beside ripgrep by itself."""
+"""search: names and lines in a tree of 100 000 files, compared with ripgrep alone."""
 
 from bench.cases import Against, Case, Entry, Goal, Scale
 from bench.contender import Contender

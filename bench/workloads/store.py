@@ -1,4 +1,5 @@
-"""store: transitions a second, many chats and one hot chat, beside group commit of the same bytes."""
+"""store: transitions per second, many chats and one hot chat, compared with group commit of the same
+bytes."""
 
 from bench.cases import Against, Case, Entry, Goal, Scale
 from bench.contender import Contender

@@ -1,5 +1,5 @@
-"""Runs pytest with the arguments given. What fails is run once more, alone, at the end: a test that passes
-then does not fail the run, but is named as unsteady and noted in tests/unsteady.md, to be mended."""
+"""Runs pytest with the arguments given. Failed tests are run once more, alone, at the end: a test that passes
+then does not fail the run, but is reported as unsteady and noted in tests/unsteady.md, to be fixed."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""A pytest plugin that writes down how every test ended, one JSON line each, for `tests.suite` to read. It is
-switched on by `-p tests.suite.record`; the path of the record is in the environment."""
+"""A pytest plugin that records how every test ended, one JSON line each, for `tests.suite` to read. It is
+enabled with `-p tests.suite.record`; the path of the record is in the environment."""
 
 import os
 from pathlib import Path

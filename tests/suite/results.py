@@ -1,4 +1,4 @@
-"""What a whole run of the suite came to: a pure summary of the reports of its two passes."""
+"""The result of a whole run of the suite: a pure summary of the reports of its two passes."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Marks say what is being executed, and nothing about what only waits."""
+"""Marks say what is being executed, and nothing about what is only waiting."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Each end of a sub-agent is told once: by the result of a call that waits for it, or by a notice."""
+"""Each end of a sub-agent is reported once: by the result of a call that waits for it, or by a notice."""
 
 from holdfast.core.ids import ChatId
 from holdfast.tools.agents import Agents, WaitAgents

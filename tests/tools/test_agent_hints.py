@@ -1,4 +1,5 @@
-"""Who is to hear of an end hears at once, by a hint, here or on another replica; a lost hint only delays."""
+"""Whoever waits for an end is told at once, by a hint, here or on another replica; a lost hint only causes a
+delay."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Who must agree before a call runs."""
+"""Whose approval a call needs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What was chosen of the tools: only some, policies, or both; never more than whoever chose has."""
+"""Which tools a chat may use: only some, policies, or both; never more than its creator has."""
 
 import pytest
 

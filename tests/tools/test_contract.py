@@ -1,4 +1,4 @@
-"""The contract of a tool: its schema, its input, and what every built-in one must say of itself."""
+"""The contract of a tool: its schema, its input, and what every built-in tool must declare."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Every built-in tool says what it takes, with an example, and what it does to the world."""
+"""Every built-in tool documents its input, with an example, and what it does to the world."""
 
 import ast
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Edits of several files are all made or none, whenever the server is killed; and nothing of ours is left
-lying about."""
+"""Edits of several files are made completely or not at all, whenever the server is killed; and none of our
+files are left behind."""
 
 import json
 import os

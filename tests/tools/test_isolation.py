@@ -1,5 +1,5 @@
-"""Sub-agents with worktrees of their own: made from the parent's commit, gone when nothing was done in them,
-kept and named otherwise."""
+"""Sub-agents with their own worktrees: made from the parent's commit, removed if nothing was done in them,
+otherwise kept and reported."""
 
 import os
 from pathlib import Path

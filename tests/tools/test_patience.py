@@ -1,4 +1,4 @@
-"""Questions that are asked again while the database is away."""
+"""Queries that are retried while the database is unavailable."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Schemas of people and models: complaints that help, nothing fetched, and no schema that takes for ever."""
+"""Schemas from people and models: helpful errors, nothing fetched, and no schema that takes forever."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sub-agents are started once, and bound by what binds their parent: tools, policies, budgets, limits."""
+"""Sub-agents are started once, within their parent's limits: tools, policies, budgets."""
 
 import asyncio
 

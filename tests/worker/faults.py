@@ -1,4 +1,4 @@
-"""A database that fails now and then: commands that are not taken, and answers that get lost on their way."""
+"""A database that fails now and then: commands that are not accepted, and answers that get lost."""
 
 from collections.abc import Callable
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Whatever a model answers, the chat goes on or ends with a clear failure, and the worker lives."""
+"""Whatever a model answers, the chat continues or ends with a clear failure, and the worker survives."""
 
 import pytest
 from msgspec.structs import replace

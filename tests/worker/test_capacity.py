@@ -1,4 +1,4 @@
-"""How many chats run at once: what is more waits, and says so."""
+"""How many chats run at once: the others wait, and say so."""
 
 from holdfast.chats.commands import CallResult, Create, Interrupt, SubmitResults
 from holdfast.core.chats import ClientTool, Settings

@@ -1,5 +1,4 @@
-"""The clock on the wall is set while work is under way: nothing is lost, and nothing takes less than no
-time."""
+"""The wall clock is set while work is in progress: nothing is lost, and no duration is negative."""
 
 import asyncio
 from datetime import timedelta

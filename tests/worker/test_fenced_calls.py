@@ -1,4 +1,4 @@
-"""What a call writes counts only while the call goes on: a server that lost the chat and comes back to life
+"""A call's writes are accepted only while the call is running: a server that lost the chat and comes back
 does nothing more on its behalf."""
 
 import asyncio

@@ -1,5 +1,5 @@
-"""Tools that nobody here has heard of: what the engine must know of a call travels with it, so they work like
-those that are built in."""
+"""Tools that nobody here knows: what the engine must know about a call is stored with it, so they work like
+the built-in ones."""
 
 import ast
 import re

@@ -1,5 +1,5 @@
-"""What a worker makes of hints: lost, doubled, late, in the wrong order, or plainly false. They may delay
-work; they never end the right work, and never begin anything twice."""
+"""How a worker handles hints: lost, duplicated, late, out of order, or plainly false. They may delay work;
+they never end the right work, and never start anything twice."""
 
 import asyncio
 import random

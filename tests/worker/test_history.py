@@ -1,4 +1,4 @@
-"""What history says about a turn, whether it grew here or was read anew."""
+"""What history says about a turn, whether it grew here or was read again."""
 
 from typing import Any
 

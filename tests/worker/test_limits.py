@@ -1,5 +1,5 @@
-"""Where a turn ends although the model would go on: budgets, the number of steps, the same failure again and
-again."""
+"""Where a turn ends although the model would continue: budgets, the number of steps, the same failure again
+and again."""
 
 from collections.abc import Callable
 

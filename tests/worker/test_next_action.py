@@ -1,5 +1,5 @@
-"""What a turn does next, case by case and in the order of the list: a case that stands further up wins over
-everything below it."""
+"""The next action of a turn, case by case and in order of priority: a case further up wins over everything
+below it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The record of a turn: its trace is read from the rows that are there anyway."""
+"""The record of a turn: its trace is read from rows that exist anyway."""
 
 from collections import Counter
 

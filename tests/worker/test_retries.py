@@ -1,4 +1,4 @@
-"""Attempts that fail: what is tried again, how long is waited, and what is said when nothing helps."""
+"""Failed attempts: what is retried, how long the wait is, and what is reported if nothing helps."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime

@@ -1,5 +1,5 @@
-"""The end of a worker, wanted or not: chats are handed over, work that nobody may finish is stopped, and a
-database that is away for a while costs nothing."""
+"""The end of a worker, intended or not: chats are handed over, work that nobody may finish is stopped, and a
+database that is unavailable for a while does no harm."""
 
 import asyncio
 import itertools

@@ -1,4 +1,5 @@
-"""What a workspace says: its instructions once for each workspace, its check after every step that wrote."""
+"""What a workspace contributes: its instructions once per workspace, its check after every step that wrote
+files."""
 
 import asyncio
 import errno

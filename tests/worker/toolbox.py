@@ -1,4 +1,4 @@
-"""Tools for tests of the engine: each does one thing that tools do, and tells what it did."""
+"""Tools for tests of the engine: each does one thing that tools do, and reports what it did."""
 
 import asyncio
 import threading

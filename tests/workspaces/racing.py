@@ -1,4 +1,4 @@
-"""Swaps a directory and a file of a workspace for links that lead out, and back, as fast as it can."""
+"""Swaps a directory and a file of a workspace for links that lead out, and back, as fast as possible."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A workspace with something outside of it that nobody may reach, and the calls of a chat in it."""
+"""A workspace with something outside it that nobody may reach, and the calls of a chat in it."""
 
 import os
 import signal

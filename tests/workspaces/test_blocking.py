@@ -1,4 +1,4 @@
-"""Work in threads: cancelled, it is waited for."""
+"""Work in threads: if cancelled, it is waited for."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""A server that is killed: what it ran is dead, at once or when the next one starts; nothing else is."""
+"""A server that is killed: its processes are dead, at once or when the next one starts; nothing else is."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
-"""What a command may take: fork bombs, memory hogs and endless files stay behind the wall. Nothing of the
-kind is started before its limit was seen in force."""
+"""What a command may use: fork bombs, memory hogs and endless files stay behind the wall. Nothing of the kind
+is started before its limit is known to be in force."""
 
 import asyncio
 import os

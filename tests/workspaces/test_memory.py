@@ -1,4 +1,4 @@
-"""Whatever is in a file, the server's memory does not grow with it."""
+"""Whatever a file contains, the server's memory does not grow with it."""
 
 import subprocess
 import sys

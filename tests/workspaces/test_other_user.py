@@ -1,4 +1,4 @@
-"""The same wall for a server that is not root: nothing of it may need rights."""
+"""The same wall for a server that is not root: none of it may need privileges."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""Paths as they are written: what is meant, or why not."""
+"""Paths as they are written: what they mean, or why they are refused."""
 
 import pytest
 from hypothesis import given

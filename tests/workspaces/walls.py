@@ -1,4 +1,4 @@
-"""Programs of ours behind a wall of this machine, for tests that look into workspaces."""
+"""Our own programs behind a wall of this machine, for tests that look into workspaces."""
 
 import tempfile
 from functools import cache

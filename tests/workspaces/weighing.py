@@ -1,4 +1,4 @@
-"""Does one thing with a large file and says how much more memory the process had needed by then."""
+"""Does one thing with a large file and prints how much more memory the process needed for it."""
 
 import asyncio
 import resource

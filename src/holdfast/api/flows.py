@@ -1,4 +1,4 @@
-"""Flows that can be run: those of a workspace, of the server's home directory, of the catalogue."""
+"""Flows that can be run: those of a workspace, of the server's home directory, and of the catalogue."""
 
 from typing import Annotated, Literal
 
@@ -16,12 +16,12 @@ from holdfast.flows.discovery import FlowFile
 from holdfast.flows.graph_shapes import FlowGraph, graph_of
 
 WorkspaceWanted = Annotated[
-    str | None, QueryParameter(max_length=36, description="With the flows of this workspace.")
+    str | None, QueryParameter(max_length=36, description="Include the flows of this workspace.")
 ]
 
 
 class FlowListed(Record, frozen=True, kw_only=True):
-    """One file. `error` (with line and column) says why it cannot be run; then `name` is the file's."""
+    """One file. `error` (with line and column) says why it cannot be run; `name` is then the file's."""
 
     name: str
     description: str | None
@@ -30,12 +30,12 @@ class FlowListed(Record, frozen=True, kw_only=True):
     args: dict[str, Json] | None
     # Output tokens of all agents of a run.
     budget: int | None
-    # How many there are.
+    # The number of steps.
     steps: int
     source: Literal["project", "home", "catalogue"]
     # Below the workspace, below the home directory (`~`), or the name of a file in the catalogue.
     path: str
-    # It stands before a flow of the catalogue that has the same name.
+    # It overrides a flow of the catalogue with the same name.
     hides_builtin: bool
     # The path of a nearer one of the same name, which is run instead.
     hidden_by: str | None
@@ -46,7 +46,7 @@ class FlowListed(Record, frozen=True, kw_only=True):
 
 class FlowShown(FlowListed, frozen=True, kw_only=True):
     text: str
-    # Null: it cannot be read.
+    # Null if it cannot be read.
     graph: FlowGraph | None
 
 
@@ -58,7 +58,7 @@ async def list_flows(
     limit: Limit = MOST_LISTED,
     cursor: Cursor = None,
 ) -> Page[FlowListed]:
-    """All of them, by name; files that cannot be run with what is wrong with them."""
+    """All flows, by name; files that cannot be run with the reason."""
     shown = [_listed(file) for file in await _found(services, caller, workspace_id)]
     return page_of(shown, limit, cursor, lambda flow: f"{flow.source}:{flow.path}")
 
@@ -67,7 +67,7 @@ async def list_flows(
 async def read_flow(
     name: InPath, services: With, caller: By, workspace_id: WorkspaceWanted = None
 ) -> FlowShown:
-    """The one that is run when somebody says this name, with its text and its graph."""
+    """The flow that this name refers to, with its text and its graph."""
     named = [file for file in await _found(services, caller, workspace_id) if file.name == name]
     found = min(named, key=_rank, default=None)
     if found is None:
@@ -82,7 +82,7 @@ async def _found(services: Services, caller: Caller, workspace_id: str | None) -
 
 
 def _rank(file: FlowFile) -> int:
-    """What is run first; then what cannot be."""
+    """Flows that can be run first, then the others."""
     return 0 if file.flow is not None and file.hidden_by is None else 1 + (file.error is None)
 
 

@@ -1,4 +1,4 @@
-"""Modes: what an agent may do. Those that are built in, then those of the configuration."""
+"""Modes: what an agent may do. The built-in ones, then those of the configuration."""
 
 from typing import Literal
 
@@ -12,8 +12,8 @@ from holdfast.tools.modes import BUILT_IN, own_mode
 
 class ModeShown(Record, frozen=True, kw_only=True):
     name: str
-    # What may be called: everything, what changes nothing (with questions and sub-agents, or reads alone),
-    # or the tools that are named.
+    # What may be called: everything, what changes nothing (with questions and sub-agents, or only reads), or
+    # the named tools.
     allows: Literal["everything", "planning", "reading", "named"]
     tools: tuple[str, ...] = ()
     instructions: str = ""

@@ -1,4 +1,4 @@
-"""What a workspace brings along that would run or act, and whether the caller trusts it."""
+"""Content of a workspace that would run or act, and whether the caller trusts it."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ from holdfast.workspaces.places.trust_items import NamedFile
 
 class DecidedItem(Border, frozen=True, kw_only=True):
     path: Annotated[str, Meta(min_length=1, max_length=4096)]
-    # Of the content that was read: what was written meanwhile is not trusted.
+    # The hash of the content that was read: a later change is not trusted.
     hash: Annotated[str, Meta(min_length=64, max_length=64)]
 
 
@@ -32,7 +32,7 @@ class DecideTrust(Border, frozen=True, kw_only=True):
 
 
 class TrustShown(Record, frozen=True, kw_only=True):
-    """Something of a workspace that would run or act. `text` is all of it; `files` are the files of the
+    """Something in a workspace that would run or act. `text` is all of it; `files` are the files of the
     workspace that its commands and arguments name, which the hash covers too."""
 
     kind: str
@@ -41,13 +41,13 @@ class TrustShown(Record, frozen=True, kw_only=True):
     state: TrustState
     text: str
     files: tuple[NamedFile, ...]
-    # Why it cannot be trusted as it is.
+    # Why it cannot be trusted in its current form.
     error: str | None
 
 
 @get("/workspaces/{workspace_id:str}/trust", guards=[needs("chats:read")])
 async def list_trust(workspace_id: InPath, services: With, caller: By) -> Page[TrustShown]:
-    """By kind and path. Only what is `trusted` runs; what was changed since counts for nobody."""
+    """By kind and path. Only what is `trusted` runs; changed content is not trusted by anybody."""
     found = await own_workspace(services, caller, workspace_id)
     judged = await services.trust.items(found.id, caller.user.id)
     return Page(items=tuple(_shown(one) for one in judged))
@@ -57,7 +57,7 @@ async def list_trust(workspace_id: InPath, services: With, caller: By) -> Page[T
 async def decide_trust(
     request: JsonRequest, workspace_id: InPath, data: JSONBody[DecideTrust], services: With, caller: By
 ) -> Response[Page[TrustShown]]:
-    """Trust or refuse exactly this content, for the caller alone. A later decision replaces it."""
+    """Trust or refuse exactly this content, only for the caller. A later decision replaces it."""
     found = await own_workspace(services, caller, workspace_id)
     may_answer(caller)
     wanted = [(item.path, item.hash) for item in data.items]

@@ -1,5 +1,5 @@
-"""Trust: what a person decided on content that a workspace brings along and that would run or act. A decision
-counts for exactly the content with its hash."""
+"""Trust: a person's decision on content of a workspace that would run or act. A decision applies to exactly
+the content with its hash."""
 
 from datetime import datetime
 from typing import Literal

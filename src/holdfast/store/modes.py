@@ -1,4 +1,4 @@
-"""The modes that bind a chat: its own, and those of every chat above it, through runs too."""
+"""The modes that apply to a chat: its own, and those of every chat above it, also through runs."""
 
 from holdfast.core.ids import ChatId
 from holdfast.store.query import Query, first_column, query
@@ -14,5 +14,5 @@ BINDING = (
 
 
 def binding_modes(chat_id: ChatId) -> Query[tuple[str, ...]]:
-    """Its own first; empty: the chat is gone."""
+    """Its own first; empty: the chat was deleted."""
     return query(BINDING, chat_id, read=lambda rows: tuple(first_column(rows)))

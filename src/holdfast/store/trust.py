@@ -1,4 +1,4 @@
-"""Decisions on content of workspaces, the last one for each path. They go with their workspace."""
+"""Decisions on content of workspaces, the last one for each path. They are deleted with their workspace."""
 
 from holdfast.core.clock import from_micros, to_micros
 from holdfast.core.ids import UserId, WorkspaceId

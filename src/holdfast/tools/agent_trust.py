@@ -1,5 +1,5 @@
-"""Agents that a workspace brings along, as content to be trusted. What is trusted is kept as a named agent,
-because it must not change when the file does."""
+"""Agents provided by a workspace, as content to be trusted. A trusted one is stored as a named agent, because
+it must not change when the file does."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ KIND = "agent"
 
 
 class AgentTrust:
-    """`check_model` raises for one that is not there; `has_tool` tells which tools there are."""
+    """`check_model` raises for a model that does not exist; `has_tool` says which tools exist."""
 
     name = KIND
 
@@ -79,7 +79,8 @@ class AgentTrust:
         )
 
     def model_of(self, file: AgentFile) -> str | None:
-        """Files are written for other programs too: a model that is not there means the one of the chat."""
+        """Files are also written for other programs: a model that does not exist here means the chat's
+        own."""
         if file.model is None:
             return None
         try:
@@ -89,5 +90,5 @@ class AgentTrust:
         return file.model
 
     def tools_of(self, file: AgentFile) -> tuple[str, ...] | None:
-        """Those that there are. A list of which none is there means no tools, not all."""
+        """The tools that exist here. If none of the listed tools exists, the agent has no tools, not all."""
         return None if file.tools is None else tuple(name for name in file.tools if self._has_tool(name))

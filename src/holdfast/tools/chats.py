@@ -1,5 +1,5 @@
-"""Tools that look into the owner's other chats. What was said there belongs to another piece of work, so a
-person is asked first; nobody else's chats are ever found."""
+"""Tools that look into the owner's other chats. Those belong to other work, so a person is asked first;
+nobody else's chats are ever found."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ class SearchChats(Input, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             max_length=500,
-            description="Words that a chat's title, messages or tool output have, all of them.",
+            description="Words that must all occur in a chat's title, messages or tool output.",
             examples=["login redirect bug"],
         ),
     ]
@@ -37,13 +37,13 @@ class ReadChat(Input, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=64,
-            description="As search_chats gave it.",
+            description="The id from search_chats.",
             examples=["01890000-0000-7000-8000-000000000001"],
         ),
     ]
     after: Annotated[
         Annotated[str, Meta(max_length=64)] | None,
-        Meta(description="Read on after this message: `next` of the page before."),
+        Meta(description="Continue after this message: `next` of the previous page."),
     ] = None
 
 
@@ -53,8 +53,8 @@ def chat_tools(store: Store) -> tuple[Tool, ...]:
         Tool(
             name="search_chats",
             description=(
-                "Search the user's earlier chats by words. Answers with titles, the line that was found, and "
-                "ids for read_chat."
+                "Search the user's earlier chats by words. Returns titles, the matching line, and ids "
+                "for read_chat."
             ),
             input=SearchChats,
             run=found.search,
@@ -100,7 +100,7 @@ class ChatTools:
     async def read(self, context: ToolContext, asked: ReadChat) -> ToolAnswer:
         chat = await self._own(context, asked.chat_id)
         if asked.after is not None and not is_uuid7(asked.after):
-            raise ToolError("after is the id of a message, as `next` of the page before.")
+            raise ToolError("after must be the id of a message, as in `next` of the previous page.")
         after = None if asked.after is None else MessageId(asked.after)
         found = await self._store.read(messages.page(chat.id, after=after, limit=PAGE_MESSAGES + 1))
         shown = found[:PAGE_MESSAGES]
@@ -114,10 +114,10 @@ class ChatTools:
         )
 
     async def _own(self, context: ToolContext, chat_id: str) -> Chat:
-        """Somebody else's is not there, as far as this user is concerned."""
+        """For this user, somebody else's chat does not exist."""
         found = await self._store.read(chats.chat(ChatId(chat_id))) if is_uuid7(chat_id) else None
         if found is None or found.owner_id != context.owner_id:
-            raise ToolError(f"There is no chat {chat_id[:64]!r}. search_chats finds those there are.")
+            raise ToolError(f"There is no chat {chat_id[:64]!r}. search_chats finds existing ones.")
         return found
 
 
@@ -136,7 +136,7 @@ def _link(chat_id: ChatId) -> str:
 
 
 def spoken(message: Message) -> Json:
-    """What was said and which tools were called; results are left out, because they are long."""
+    """What was said and which tools were called, without results, which are long."""
     text = "\n".join(part.text for part in message.parts if isinstance(part, Text))
     called: list[Json] = [part.name for part in message.parts if isinstance(part, ToolCall)]
     if not text and not called:

@@ -1,5 +1,5 @@
-"""Tools that look at source code as a whole: a map of the most used definitions, symbols by name, and who
-depends on what. They change nothing, and are offered where the grammars are installed."""
+"""Tools that look at source code as a whole: a map of the most used definitions, symbols by name, and what
+depends on what. They change nothing, and are offered if the grammars are installed."""
 
 from typing import Annotated
 
@@ -17,7 +17,7 @@ MOST_MAP_TOKENS = 6_000
 
 class CodeMap(Input, frozen=True, kw_only=True):
     path: Annotated[
-        str, Meta(description="A directory or file to map; without it, the workspace.", examples=["src"])
+        str, Meta(description="A directory or file to map; the workspace if omitted.", examples=["src"])
     ] = "."
     tokens: Annotated[
         int, Meta(ge=100, le=MOST_MAP_TOKENS, description="How long the map may be, in tokens.")
@@ -30,7 +30,7 @@ class CodeSymbols(Input, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             max_length=200,
-            description="The name of a function, class, method, type or constant, or a part of it.",
+            description="The name, or part of the name, of a function, class, method, type or constant.",
             examples=["parse_config"],
         ),
     ]
@@ -104,7 +104,7 @@ class CodeTools:
         return await self._ask(context, ImpactQuestion(symbol=asked.symbol, path=path))
 
     async def _below(self, context: ToolContext, path: str) -> str:
-        """The path from the workspace's root, without anything that leads elsewhere."""
+        """The path from the workspace's root, refusing anything that leads elsewhere."""
         try:
             parts = (await self._workspaces.root_of(context)).parse(path)
         except HoldfastError as error:

@@ -1,6 +1,6 @@
 """What an agent may do in a mode. The tool list is the same in every mode, so that prompts stay cached; a
-call that the mode forbids is answered `denied (mode)`. Several modes may bind a chat, its own and those of
-the chats above it: then all of them must allow a call."""
+forbidden call is answered `denied (mode)`. Several modes may apply to a chat, its own and those of the chats
+above it: then all of them must allow a call."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -19,7 +19,7 @@ class Mode(Record, frozen=True, kw_only=True):
     name: str
     allows: Allows
     tools: frozenset[str] = frozenset()
-    # What the model is told when the mode begins.
+    # What the model is told when the mode starts.
     instructions: str = ""
 
     @property
@@ -28,7 +28,7 @@ class Mode(Record, frozen=True, kw_only=True):
         return self.allows in ("planning", "reading")
 
     def permits(self, name: str, tool: Tool | None) -> bool:
-        """`tool` None: one that the caller brought, of which nobody here knows what it does."""
+        """`tool` None: a client's tool, of which nobody here knows what it does."""
         match self.allows:
             case "everything":
                 return True
@@ -57,7 +57,7 @@ def own_mode(name: str, tools: Iterable[str], instructions: str) -> Mode:
 
 
 def find_mode(name: str, own: Mapping[str, Mode]) -> Mode:
-    """One that is not configured any more allows reads alone: nobody knows what it forbade."""
+    """A mode that is no longer configured only allows reads: nobody knows what it forbade."""
     known = BUILT_IN.get(name) or own.get(name)
     return known or Mode(name=name, allows="reading", instructions=UNKNOWN_TEXT)
 
@@ -72,7 +72,7 @@ def forbidding(modes: Sequence[Mode], name: str, tool: Tool | None, *, walled: b
         if not mode.permits(name, tool):
             return mode
         if mode.read_only and not walled and tool is not None and tool.while_planning == "read_only":
-            # Nothing would hold the workspace read-only.
+            # Nothing would keep the workspace read-only.
             return mode
     return None
 

@@ -1,6 +1,6 @@
-"""Which content of a workspace a user trusts. Nothing that a workspace brings along runs or acts before a
-person trusted exactly this content; what was changed since counts for nobody until they look again. A feature
-that reads such content registers a kind."""
+"""Which content of a workspace a user trusts. Nothing in a workspace runs or acts before a person trusted
+exactly this content; changed content is not trusted by anybody until they look again. A feature that reads
+such content registers a kind."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ from holdfast.workspaces.places.trust_items import TrustItem
 
 
 class TrustKind(Protocol):
-    """One kind of content. `name` is what people see and what decisions are kept under."""
+    """One kind of content. `name` is what people see, and the key that decisions are stored under."""
 
     @property
     def name(self) -> str: ...
 
     def read(self, root: Root) -> Sequence[TrustItem]:
-        """What there is of it in a workspace, as it is now. Blocks, and runs in a thread."""
+        """What a workspace currently has of it. Blocks, and runs in a thread."""
         ...
 
     def written(self, item: TrustItem, decision: TrustDecision) -> Query[Any] | None:
-        """What else is kept of a decision, in the same transaction."""
+        """What else a decision writes, in the same transaction."""
         ...
 
 
@@ -67,7 +67,7 @@ class Trust:
     async def items(
         self, workspace_id: WorkspaceId, user_id: UserId, kind: str | None = None
     ) -> tuple[JudgedItem, ...]:
-        """By kind and path; only of one kind, if that is asked for."""
+        """By kind and path; only of one kind, if one is given."""
         found = await self._read(workspace_id, user_id, kind)
         if not found:
             return ()
@@ -122,7 +122,7 @@ class Trust:
         return [trust.decide(made), *(() if more is None else (more,))]
 
     async def _read(self, workspace_id: WorkspaceId, user_id: UserId, kind: str | None) -> list[TrustItem]:
-        """None where the workspace cannot be looked at."""
+        """None if the workspace cannot be read."""
         kinds = [one for one in self._kinds.values() if kind in (None, one.name)]
         if self._places is None or not kinds:
             return []
@@ -138,5 +138,5 @@ class Trust:
 
 def _state(item: TrustItem, last: TrustDecision | None) -> TrustState:
     state = state_of(last, item.hash)
-    # Whatever was decided before: what cannot be read in full is not what anybody trusted.
+    # Whatever was decided before: content that cannot be read in full is not what anybody trusted.
     return "changed" if state == "trusted" and item.error is not None else state

@@ -1,4 +1,4 @@
-"""What is answered from an index: the map, symbols by name, and who depends on what. Pure."""
+"""Answers from an index: the map, symbols by name, and what depends on what. Pure."""
 
 import math
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ MOST_SYMBOLS = 60
 MOST_REFERENCES = 40
 MOST_DEPENDANTS = 60
 _MOST_PROBLEMS = 20
-# A name that so many files define says little about which one is meant.
+# A name that this many files define says little about which one is meant.
 _COMMON = 20
 
 Definers = dict[str, list[str]]
@@ -112,7 +112,7 @@ def impact(index: Index, symbol: str | None, path: str | None) -> str:
 
 
 def _scores(index: Index, below: str) -> dict[tuple[str, str], float]:
-    """By file and name: how much other files use it. A name with many definitions counts for less in each."""
+    """By file and name: how much other files use it. A name with many definitions counts less in each."""
     definers = _definers(index)
     scores: defaultdict[tuple[str, str], float] = defaultdict(float)
     for path, file in index.files.items():
@@ -149,7 +149,7 @@ def _uses(index: Index, name: str) -> list[tuple[str, int]]:
 
 
 def _module_name(path: str) -> str:
-    """How other files name this one: its own name, or its directory's where that is the module."""
+    """How other files refer to this one: by its own name, or its directory's if that is the module."""
     directory, _, name = path.rpartition("/")
     stem = name.partition(".")[0]
     if name.endswith(".go") or stem in ("__init__", "index", "mod", "lib"):
@@ -166,7 +166,7 @@ def _line(each: Definition) -> str:
 
 
 def _rest(paths: Iterable[str]) -> Iterator[str]:
-    """Files without a place in the map, counted by directory."""
+    """Files that are not in the map, counted by directory."""
     counts = Counter(path.rpartition("/")[0] or "." for path in paths)
     if counts:
         directories = ", ".join(f"{name} ({count})" for name, count in sorted(counts.most_common(20)))
@@ -185,7 +185,9 @@ def _notes(index: Index, below: str) -> Iterator[str]:
         more = "; ..." if len(problems) > _MOST_PROBLEMS else ""
         yield f"[{len(problems)} files could not be read: {named}{more}]"
     if index.left_out:
-        yield f"[{index.left_out} files were not read yet: the workspace is large. Ask again to go on.]"
+        yield (
+            f"[{index.left_out} files have not been read yet: the workspace is large. Ask again to continue.]"
+        )
 
 
 def _at_most(lines: list[str], most: int) -> Iterator[str]:

@@ -1,5 +1,5 @@
 """Questions about a workspace's source code, each answered by a process behind the wall (`code_process`). The
-index of a workspace is kept in the data directory and goes with the workspace."""
+index of a workspace is kept in the data directory and deleted with the workspace."""
 
 import asyncio
 import sys
@@ -20,7 +20,7 @@ from holdfast.workspaces.search.searches import hidden_below
 # Parsing, and time for everything around it on a busy machine.
 CODE_SECONDS = PARSE_SECONDS + 50
 _ANSWER_BYTES = 4 * 1024 * 1024
-# A file that ends the process is skipped by the next try.
+# A file that ends the process is skipped by the next attempt.
 _RETRIES = 3
 _PROCESS = (sys.executable, "-I", "-m", "holdfast.workspaces.code.code_process")
 FOLDER = "code"
