@@ -106,7 +106,7 @@ class ChildProcess:
         self._launch.ended(self._popen.returncode)
 
 
-class ProcessThread:
+class ProcessRunner:
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._jobs: deque[Callable[[], None]] = deque()

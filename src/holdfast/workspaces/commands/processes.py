@@ -28,7 +28,7 @@ from holdfast.workspaces.commands.networks import IDLE_SECONDS, Networks, NoNetw
 from holdfast.workspaces.commands.output_files import append, printed, read
 from holdfast.workspaces.commands.plain_text import plain
 from holdfast.workspaces.commands.process_records import How, ProcessEnd, ProcessEntry, ProcessId, Shelf
-from holdfast.workspaces.commands.process_thread import ChildProcess, Launch, ProcessThread, tell
+from holdfast.workspaces.commands.process_thread import ChildProcess, Launch, ProcessRunner, tell
 from holdfast.workspaces.commands.process_trees import Member, descendants, send
 from holdfast.workspaces.commands.wall import Joined, Wall
 from holdfast.workspaces.git.git_directories import GitDirectories
@@ -101,7 +101,7 @@ class Processes:
         )
         self._walled = wall.stands
         self._git = GitDirectories((data, *wall.hidden))
-        self._thread = ProcessThread()
+        self._thread = ProcessRunner()
         # What follows a command may take as long as its workspace is large, and others need the process
         # thread.
         self._after = ThreadPoolExecutor(1, "holdfast-after")
