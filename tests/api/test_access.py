@@ -57,6 +57,11 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /chats/{chat_id}/trace": READ,
     "GET /chats/{chat_id}/trace/{span_id}": READ,
     "GET /chats/{chat_id}/usage": READ,
+    "GET /chats/{chat_id}/changes": READ,
+    "POST /chats/{chat_id}/changes/apply": WRITE,
+    "POST /chats/{chat_id}/changes/reject": WRITE,
+    "POST /chats/{chat_id}/changes/undo": WRITE,
+    "POST /chats/{chat_id}/changes/rewind": WRITE,
     "GET /usage": OWN_LIST,
     "GET /chats/{chat_id}/export": READ,
     "GET /chats/{chat_id}/file": READ,
@@ -70,6 +75,11 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "DELETE /workspaces/{workspace_id}": WRITE,
     "GET /workspaces/{workspace_id}/files": READ,
     "GET /workspaces/{workspace_id}/diff": READ,
+    "POST /workspaces/{workspace_id}/git/commit": WRITE,
+    "POST /workspaces/{workspace_id}/git/branch": WRITE,
+    "GET /workspaces/{workspace_id}/git/patch": READ,
+    "GET /workspaces/{workspace_id}/worktrees": READ,
+    "POST /workspaces/{workspace_id}/worktrees/{worktree_id}/remove": WRITE,
     "GET /workspaces/{workspace_id}/code-map": READ,
     "GET /workspaces/{workspace_id}/agents": READ,
     "POST /workspaces/{workspace_id}/agents/trust": WRITE,
@@ -108,21 +118,6 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "PUT /model-configs/{name}": ADMIN,
     "DELETE /model-configs/{name}": ADMIN,
     "POST /model-configs/{name}/test": ADMIN,
-    "GET /mcp-servers": OWN_LIST,
-    "POST /mcp-servers": MAKE,
-    "POST /mcp-servers/sign-in": MAKE,
-    "GET /mcp-servers/{server_id}": READ,
-    "PATCH /mcp-servers/{server_id}": WRITE,
-    "DELETE /mcp-servers/{server_id}": WRITE,
-    "POST /mcp-servers/{server_id}/test": WRITE,
-    "POST /mcp-servers/{server_id}/approve": WRITE,
-    "POST /mcp-servers/{server_id}/connect": WRITE,
-    "POST /mcp-servers/{server_id}/prompts": WRITE,
-    "GET /mcp-values": OWN_LIST,
-    "PUT /mcp-values/{name}": MAKE,
-    "DELETE /mcp-values/{name}": MAKE,
-    "GET /chats/{chat_id}/mcp-questions": READ,
-    "POST /chats/{chat_id}/mcp-questions/{question_id}": WRITE,
     "GET /session": SELF,
     "DELETE /session": SELF,
     "GET /users": ADMIN,
@@ -160,14 +155,6 @@ BODIES: dict[str, object] = {
         "items": [{"path": ".mcp.json", "hash": "0" * 64}],
         "decision": "trust",
     },
-    "POST /mcp-servers": {"name": "fresh", "command": "no-such-program"},
-    "POST /mcp-servers/sign-in": {"state": "x", "code": "y"},
-    "PATCH /mcp-servers/{server_id}": {"enabled": True},
-    "POST /mcp-servers/{server_id}/approve": {},
-    "POST /mcp-servers/{server_id}/connect": {"redirect_uri": "http://127.0.0.1/settings/mcp"},
-    "POST /mcp-servers/{server_id}/prompts": {"name": "x"},
-    "PUT /mcp-values/{name}": {"value": "x"},
-    "POST /chats/{chat_id}/mcp-questions/{question_id}": {"action": "decline"},
     "POST /agents": {"name": "fresh"},
     "PATCH /agents/{agent_id}": {"description": "x"},
     "POST /workflow-runs": {"script": SCRIPT, "language": "python"},
@@ -229,9 +216,6 @@ class Cast:
         self.ids["file_id"] = (await upload(own, b"text", "a.txt")).json["id"]
         self.ids["grant_id"] = await self._grant(chat["id"])
         self.ids["agent_id"] = (await own.post("agents", {"name": "mine"})).json["id"]
-        program = {"name": "mine", "command": "no-such-program"}
-        self.ids["server_id"] = (await own.post("mcp-servers", program)).json["id"]
-        self.ids["question_id"] = self.ids["server_id"]
         run = await own.post("workflow-runs", {"script": SCRIPT, "language": "python"})
         self.ids["run_id"] = run.json["id"]
         suspended = (await self.clients["sus"].get("session")).json["user"]["id"]
@@ -321,7 +305,6 @@ def _last_what_destroys(row: str) -> tuple[int, str]:
         "DELETE /chats/{chat_id}/approvals/{rule_id}",
         "DELETE /chats/{chat_id}",
         "DELETE /agents/{agent_id}",
-        "DELETE /mcp-servers/{server_id}",
         "DELETE /session",
         "DELETE /tokens/{token_id}",
     ]

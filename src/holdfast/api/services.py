@@ -21,6 +21,7 @@ from holdfast.api.attempts import Attempts
 from holdfast.api.open_feeds import OpenFeeds
 from holdfast.api.problems import Problem, not_found
 from holdfast.bus.interface import Bus
+from holdfast.changes.control import ChangeControl
 from holdfast.config.sections import Config
 from holdfast.config.sources import Merged
 from holdfast.core.accounts import Scope as TokenScope
@@ -38,11 +39,11 @@ from holdfast.store.interface import Store
 from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.agent_names import AgentNames
 from holdfast.tools.agent_trust import AgentTrust
-from holdfast.tools.mcp.servers import McpServers
 from holdfast.tools.registry import ToolRegistry as Tools
 from holdfast.tools.trust import Trust
 from holdfast.workspaces.code.code_indexes import CodeIndexes
 from holdfast.workspaces.commands.walled_programs import Walled
+from holdfast.workspaces.git.worktrees import Worktrees
 from holdfast.workspaces.places.chat_directory import Workspaces
 
 
@@ -69,13 +70,13 @@ class Services:
     agent_trust: AgentTrust
     # Where skills are that belong to no workspace.
     skills: tuple[Path, ...]
-    # MCP servers and their connections.
-    mcp: McpServers
     # Runs programs on the contents of workspaces.
     walled: Walled
     files: StoredFiles
     # Maps source code.
     code: CodeIndexes
+    changes: ChangeControl
+    worktrees: Worktrees
     runs: Runs
     flow_library: FlowLibrary
     # The configuration as it is now: it may be read again while the server runs.

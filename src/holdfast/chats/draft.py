@@ -346,7 +346,7 @@ class Draft:
         queue, old_queue = tuple(self.queue), before.queue if before else ()
         queue_moved = queue != old_queue
         calls_put = (*self.calls_closed, *[call for call in self.calls if call.revision == self.version])
-        if chat == old and not (queue_moved or calls_put or self.notices_new):
+        if chat == old and not (queue_moved or calls_put or self.notices_new or self.removed_from):
             after = before
         else:
             version = self.version

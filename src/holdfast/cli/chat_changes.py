@@ -68,7 +68,7 @@ def edit(
         from holdfast.cli.lookups import find_chat
 
         found = await find_chat(client, chat)
-        message_id = message or await _last_said(client, found)
+        message_id = message or await last_said(client, found.id)
         path = f"/chats/{found.id}/messages/{message_id}"
         return (await client.request("PATCH", path, EditedMessage, body={"content": content})).message
 
@@ -76,8 +76,8 @@ def edit(
     print_json(said) if as_json else print("Replaced. `holdfast logs -f last` shows the answer.")
 
 
-async def _last_said(client: "Client", chat: Chat) -> str:
-    history = [message async for message in client.every(f"/chats/{chat.id}/messages", Message)]
+async def last_said(client: "Client", chat_id: str) -> str:
+    history = [message async for message in client.every(f"/chats/{chat_id}/messages", Message)]
     said = next((message.id for message in reversed(history) if message.role == "user"), None)
     if said is None:
         raise NotFound("This chat has no messages of yours.")

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 
 from holdfast.core.calls import Action
+from holdfast.core.changes import ChangedFile
 from holdfast.core.chats import Chat, Status, Waiting
 from holdfast.core.collisions import Collision
 from holdfast.core.events import Episode
@@ -31,6 +32,7 @@ EventName = Literal[
     "chat",
     "closing",
     "collision",
+    "changes",
     "created",
     "failed",
     "history_reset",
@@ -89,6 +91,12 @@ class QueueData(Record, frozen=True, kw_only=True):
     items: tuple[QueueItem, ...]
 
 
+class ChangesData(Record, frozen=True, kw_only=True):
+    """Files that were changed in the newest turn, or whose change was decided on, since the event before."""
+
+    items: tuple[ChangedFile, ...]
+
+
 class StatusData(Record, frozen=True, kw_only=True):
     status: Status
     waiting: Waiting | None = None
@@ -136,6 +144,7 @@ CATALOGUE: tuple[FeedEvent, ...] = (
     FeedEvent("span", Span, ("chat",)),
     FeedEvent("usage", Usage, ("chat",)),
     FeedEvent("collision", Collision, ("chat",)),
+    FeedEvent("changes", ChangesData, ("chat",)),
     FeedEvent("created", Chat, ("chats",)),
     FeedEvent("changed", Chat, ("chats",)),
     FeedEvent("removed", RemovedData, ("chats",)),

@@ -33,6 +33,8 @@ class Span(Record, frozen=True, kw_only=True):
     estimated: bool = False
     usage: Usage | None = None
     cache: Json = None
+    # What a call changed in files, cut like its output.
+    diff: str | None = None
     outcome: str | None = None
     failure: Failure | None = None
     approved_by: Approval | None = None

@@ -4,6 +4,7 @@ frames made from it."""
 from collections.abc import Iterable
 
 from holdfast.chats.view import Queued
+from holdfast.core.changes import ChangedFile
 from holdfast.core.chats import Chat
 from holdfast.core.collisions import Collision
 from holdfast.core.ids import ChatId
@@ -12,7 +13,7 @@ from holdfast.feed.cursor import Position
 from holdfast.feed.frames import Frame, data_of
 from holdfast.feed.limits import PageSize
 from holdfast.feed.watch import ChatState, Event, state_events
-from holdfast.store import collisions, feed_reads
+from holdfast.store import changes, collisions, feed_reads
 from holdfast.store.chats import chat as chat_query
 from holdfast.store.feed_reads import ChatHead, MissedPage
 from holdfast.store.query import Query, joined
@@ -32,18 +33,20 @@ def reading(
         chat: Chat | None,
         queue: tuple[Queued, ...],
         collided: tuple[Collision, ...],
+        changed: tuple[ChangedFile, ...],
         *pages: MissedPage,
     ) -> Reading | None:
         if head is None or chat is None:
             return None
         items = tuple(item_of(item, place) for place, item in enumerate(queue))
-        return ChatState(head, chat, items, collided), pages
+        return ChatState(head, chat, items, collided, changed), pages
 
     return joined(
         feed_reads.head(chat_id),
         chat_query(chat_id),
         queue_query(chat_id),
         collisions.of_chat(chat_id),
+        changes.of_turn(chat_id),
         *(
             feed_reads.page(
                 chat_id,

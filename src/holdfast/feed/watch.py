@@ -9,10 +9,11 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace as replaced
 
+from holdfast.core.changes import ChangedFile
 from holdfast.core.chats import Chat
 from holdfast.core.collisions import Collision
 from holdfast.core.events import Episode
-from holdfast.core.feed_events import EventName, MessageData, QueueData, Replaces, StatusData
+from holdfast.core.feed_events import ChangesData, EventName, MessageData, QueueData, Replaces, StatusData
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import Message, QueueItem
 from holdfast.core.parts import Part, Reasoning, Text, ToolCall
@@ -48,6 +49,7 @@ class ChatState:
     chat: Chat
     queue: tuple[QueueItem, ...]
     collisions: tuple[Collision, ...] = ()
+    changes: tuple[ChangedFile, ...] = ()
 
 
 # What is left to read from a watcher's position.
@@ -185,6 +187,9 @@ def state_events(before: ChatState | None, after: ChatState) -> Iterator[tuple[E
     for collision in after.collisions:
         if collision not in known:
             yield "collision", collision
+    seen = before.changes if before else ()
+    if new := tuple(one for one in after.changes if one not in seen):
+        yield "changes", ChangesData(items=new)
 
 
 def is_newer(episode: Episode, known: ChatHead) -> bool:

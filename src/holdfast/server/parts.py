@@ -83,7 +83,6 @@ async def opened(
                 ids=ids,
                 environ=environ,
                 crashes=crashes,
-                vault=vault,
             )
         )
         following.check_tools([tool.name for tool in box.tools])
@@ -100,6 +99,7 @@ async def opened(
             ids=ids,
             surroundings=box.surroundings,
             files=box.files,
+            checkpoints=box.checkpoints,
             isolation=box.isolation,
             tool_sources=box.tool_sources,
             crashes=crashes,
@@ -132,12 +132,13 @@ async def opened(
                 workspaces=box.workspaces,
                 agent_names=box.agent_names,
                 trust=box.trust,
-                mcp=box.mcp,
                 agent_trust=box.agent_trust,
                 skills=skill_directories(environ),
                 walled=box.walled,
                 files=box.files,
                 code=box.code,
+                changes=box.changes,
+                worktrees=box.worktrees,
                 runs=box.workflows.runs,
                 flow_library=box.flow_library,
                 config=lambda: following.config,

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import structlog
 
-from holdfast.accounts.vault import Vault
 from holdfast.bus.interface import Bus
+from holdfast.changes.apply_tool import apply_tool
+from holdfast.changes.checkpoints import Checkpoints
+from holdfast.changes.control import ChangeControl
+from holdfast.changes.drafts import Drafts
 from holdfast.config.places import config_directory, skill_directories
 from holdfast.config.sections import Config
 from holdfast.core.clock import Clock
@@ -38,10 +41,6 @@ from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import ToolError
 from holdfast.tools.family import AgentFamily, AgentLimits
 from holdfast.tools.isolation import OwnWorktrees
-from holdfast.tools.mcp.questions import Questions
-from holdfast.tools.mcp.servers import McpServers
-from holdfast.tools.mcp.tool_source import McpTools
-from holdfast.tools.mcp.workspace_file import McpTrust
 from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.tools.trust import Trust
 from holdfast.tools.waits import patiently
@@ -50,7 +49,6 @@ from holdfast.workspaces.code.code_indexes import CodeIndexes
 from holdfast.workspaces.commands.cgroups import Cgroups
 from holdfast.workspaces.commands.check import Checks
 from holdfast.workspaces.commands.limits import CommandLimits
-from holdfast.workspaces.commands.piped_programs import PipedPrograms
 from holdfast.workspaces.commands.processes import Processes
 from holdfast.workspaces.commands.wall_probe import Probe, probe
 from holdfast.workspaces.commands.walled_programs import Walled
@@ -70,7 +68,6 @@ class Toolbox:
     workspaces: Workspaces
     agent_names: AgentNames
     trust: Trust
-    mcp: McpServers
     agent_trust: AgentTrust
     # Tools that not every chat has.
     tool_sources: tuple[ToolSource, ...]
@@ -79,6 +76,9 @@ class Toolbox:
     isolation: OwnWorktrees
     files: StoredFiles
     code: CodeIndexes
+    checkpoints: Checkpoints
+    changes: ChangeControl
+    drafts: Drafts
     processes: Processes
     probe: Probe
     workflows: WorkflowParts
@@ -96,7 +96,6 @@ async def toolbox(
     ids: Ids,
     environ: Mapping[str, str],
     crashes: Crashes,
-    vault: Vault,
 ) -> AsyncGenerator[Toolbox]:
     """First ends what a killed server left running; at the end, ends what is running then."""
     data = config().server.data.resolve()
@@ -127,7 +126,6 @@ async def toolbox(
         networks=found.networks(),
     )
     reader, evaluator = ScriptReader(), FlowEvaluator()
-    closing = AsyncExitStack()
     try:
         for entry in await processes.end_left_over():
             log.warning("a command of a killed server was ended", process_id=entry.id, chat_id=entry.chat_id)
@@ -155,6 +153,10 @@ async def toolbox(
             behind=walled.on_file if walled.stands else None,
         )
         code = CodeIndexes(walled, data)
+        drafts = Drafts(store, roots, walled)
+        workspaces.drafts = for_calls.drafts = drafts
+        checkpoints = Checkpoints(store, workspaces, data, clock, ids)
+        changes = ChangeControl(store, workspaces, checkpoints, drafts, clock, ids)
         agent_names = AgentNames(store, workspaces)
         # A feature that reads what a workspace brings along, and runs it, registers its kind here.
         trust = Trust(store, workspaces, clock)
@@ -165,25 +167,6 @@ async def toolbox(
             has_tool=lambda name: tools.names_one(name),  # noqa: PLW0108 - they are made below
         )
         trust.register(agent_trust)
-        trust.register(McpTrust())
-        mcp = McpServers(
-            store,
-            vault,
-            trust,
-            workspaces,
-            PipedPrograms(
-                data,
-                found.wall,
-                limits=limits,
-                cgroups=cgroups,
-                network=found.network,
-                server_environment=environ,
-            ),
-            clock,
-            configured=lambda: config().mcp,
-            questions=Questions(store, clock, ids),
-        )
-        closing.push_async_callback(mcp.close)
         family = AgentFamily(
             store=store,
             bus=bus,
@@ -228,6 +211,7 @@ async def toolbox(
                     skills=skill_directories(environ),
                 ),
                 *workflow_tools(driven.runs, family),
+                apply_tool(store, changes),
             )
         )
         yield Toolbox(
@@ -247,21 +231,22 @@ async def toolbox(
             workspaces=workspaces,
             agent_names=agent_names,
             trust=trust,
-            mcp=mcp,
             agent_trust=agent_trust,
-            tool_sources=(McpTools(mcp, files),),
+            tool_sources=(),
             walled=walled,
             worktrees=worktrees,
             isolation=isolation,
             files=files,
             code=code,
+            checkpoints=checkpoints,
+            changes=changes,
+            drafts=drafts,
             processes=processes,
             probe=found,
             workflows=driven,
             flow_library=FlowLibrary(workspaces, home_of(environ), evaluator, reader),
         )
     finally:
-        await closing.aclose()
         await evaluator.close()
         await asyncio.to_thread(reader.close)
         await processes.close()

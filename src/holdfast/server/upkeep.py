@@ -56,9 +56,13 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         await remove_left_over(services.store, box.worktrees, box.workspaces.roots, services.clock.now())
         await box.files.sweep()
         await services.store.write(collisions.forget_old())
+        await box.drafts.remove_left_over()
+        chosen = services.config().changes
+        await box.checkpoints.sweep(chosen.keep_days, chosen.max_mib)
 
     async def finish_edits() -> None:
         await finish_left_over(services.store, box.workspaces)
+        await box.changes.finish_left_over()
 
     own = 0 if parts.worker is None else 1
     return [

@@ -12,6 +12,9 @@ _LAST = MessageId("ffffffff-ffff-ffff-ffff-ffffffffffff")
 _SELECT = f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1"
 
 ONE = f"{_SELECT} AND id = $2"
+COUNT_FROM = (
+    "SELECT count(*) FROM messages WHERE chat_id = $1 AND id >= $2 AND NOT removed AND visibility <> 'model'"
+)
 # Among messages that are not removed, revisions increase with ids: start after the newest message of an older
 # revision, which is found by going backwards over just the new ones. An index on revisions would slow down
 # every insert.
@@ -45,6 +48,11 @@ SELECT string_agg({ENTRY}, ',') FROM (
 
 def message(chat_id: ChatId, message_id: MessageId) -> Query[Message | None]:
     return query(ONE, chat_id, message_id, read=at_most_one(message_of))
+
+
+def count_from(chat_id: ChatId, message_id: MessageId) -> Query[int]:
+    """Messages that people see, from this one on."""
+    return query(COUNT_FROM, chat_id, message_id, read=lambda rows: rows[0][0])
 
 
 def page(

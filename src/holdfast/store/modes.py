@@ -13,6 +13,19 @@ BINDING = (
 )
 
 
+# The topmost of them that is in review: all below it work in its draft.
+DRAFTING = BINDING.replace(
+    "SELECT mode FROM above ORDER BY place",
+    "SELECT a.id FROM above a JOIN chats c ON c.id = a.id WHERE c.writes = 'review' "
+    "ORDER BY a.place DESC LIMIT 1",
+)
+
+
+def drafting_chat(chat_id: ChatId) -> Query[ChatId | None]:
+    """The chat whose draft this one works in."""
+    return query(DRAFTING, chat_id, read=lambda rows: ChatId(rows[0][0]) if rows else None)
+
+
 def binding_modes(chat_id: ChatId) -> Query[tuple[str, ...]]:
     """Its own first; empty: the chat was deleted."""
     return query(BINDING, chat_id, read=lambda rows: tuple(first_column(rows)))

@@ -20,6 +20,7 @@ ONE = f"{_SELECT} WHERE id = $1"
 OWNED = f"{_SELECT} WHERE id = $1 AND owner_id = $2"
 AT_PATH = f"{_SELECT} WHERE owner_id = $1 AND path = $2 AND chat_id IS NULL ORDER BY id LIMIT 1"
 MADE_FOR = f"{_SELECT} WHERE chat_id = $1 AND chat_id IS NOT NULL ORDER BY id LIMIT 1"
+WORKTREES_OF = f"{_SELECT} WHERE owner_id = $1 AND repository = $2 ORDER BY id LIMIT 200"
 PAGE = f"{_SELECT} WHERE owner_id = $1 AND id > $2 ORDER BY id LIMIT $3"
 INSERT = (
     f"INSERT INTO workspaces ({listed(WORKSPACE)}) VALUES ({placeholders(len(WORKSPACE))}) "
@@ -50,6 +51,11 @@ def at_path(path: str, owner_id: UserId) -> Query[Workspace | None]:
 def made_for(chat_id: ChatId) -> Query[Workspace | None]:
     """The worktree of this chat, which may not exist yet."""
     return query(MADE_FOR, chat_id, read=at_most_one(workspace_of))
+
+
+def worktrees_of(repository: str, owner_id: UserId) -> Query[tuple[Workspace, ...]]:
+    """Those that were made from the repository in this directory."""
+    return query(WORKTREES_OF, owner_id, repository, read=each(workspace_of))
 
 
 def page(

@@ -202,6 +202,7 @@ def _call(
         duration_ms=_milliseconds(call.started_at, call.finished_at),
         # The end of a call with an unknown outcome is when somebody noticed.
         estimated=call.outcome == "uncertain" or _contradict(call.started_at, call.finished_at),
+        diff=call.diff,
         outcome=call.outcome,
         approved_by=call.approval,
     )
@@ -296,9 +297,11 @@ def _check(chat_id: ChatId, message: Message) -> Span | None:
 def _cut(span: Span) -> Span:
     shown_input, input_cut = _bounded(span.input)
     shown_output, output_cut = _bounded(span.output)
-    if not input_cut and not output_cut:
+    diff_cut = span.diff is not None and len(span.diff) > SHOWN
+    if not input_cut and not output_cut and not diff_cut:
         return span
-    return replace(span, input=shown_input, output=shown_output, truncated=True)
+    diff = None if span.diff is None else span.diff[:SHOWN]
+    return replace(span, input=shown_input, output=shown_output, diff=diff, truncated=True)
 
 
 def _bounded(value: Json) -> tuple[Json, bool]:

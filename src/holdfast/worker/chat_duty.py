@@ -28,7 +28,7 @@ from holdfast.worker.agent_starts import AgentStarts
 from holdfast.worker.deliveries import tell_parents
 from holdfast.worker.models import Models
 from holdfast.worker.owned_chat import OwnedChat, Texts
-from holdfast.worker.resources import Resources, Surroundings
+from holdfast.worker.resources import CallWatch, Resources, Surroundings
 from holdfast.worker.runner import Runner
 from holdfast.worker.settings import WorkerSettings
 from holdfast.worker.titles import describe
@@ -52,6 +52,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         ids: Ids | None = None,
         surroundings: Surroundings | None = None,
         files: StoredFiles | None = None,
+        checkpoints: CallWatch | None = None,
         isolation: Isolation | None = None,
         tool_sources: tuple[ToolSource, ...] = (),
         crashes: Crashes | None = None,
@@ -67,6 +68,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         self._ids = ids or RandomIds()
         self._surroundings = surroundings
         self._files = files
+        self._checkpoints = checkpoints
         self._isolation = isolation
         self._tool_sources = tool_sources
         self._agent_starts: AgentStarts | None = None
@@ -181,6 +183,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
             ids=self._ids,
             surroundings=self._surroundings,
             files=self._files,
+            checkpoints=self._checkpoints,
             tool_sources=self._tool_sources,
         )
         chat = OwnedChat(self._store, self.lease, view, self._bus.publish, self._metrics)

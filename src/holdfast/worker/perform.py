@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from holdfast.chats.commands import DeliveryKey
 from holdfast.chats.synthetic import UNCERTAIN
 from holdfast.chats.view import Call
-from holdfast.core.calls import Approval, Scope
+from holdfast.core.calls import Approval, CallMoment, Scope
 from holdfast.core.clock import Stopwatch
 from holdfast.core.errors import NotBegun, Shortage
 from holdfast.core.parts import Outcome
@@ -80,8 +80,16 @@ async def _perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedC
             return PerformedCall(outcome="denied", output=denied_text(mode, tool.name))
         context = replace(context, read_only=is_read_only(modes))
         await turn.chat.ready()
+        moment = _moment(turn, call)
+        if moment is not None:
+            await _watch_before(turn, moment)
+            await turn.chat.ready()
         turn.begun_calls.add(begun)
-        return _ended(tool, await _repeated(turn, call, lambda: _run(tool, context, parsed)))
+        try:
+            answer = _ended(tool, await _repeated(turn, call, lambda: _run(tool, context, parsed)))
+        except ToolError as error:
+            answer = _ended(tool, ToolAnswer(output=str(error), outcome="failed"))
+        return answer if moment is None else await _with_changes(turn, moment, answer)
     except ToolError as error:
         return _ended(tool, ToolAnswer(output=str(error), outcome="failed"))
     except (NotOurs, Stale):
@@ -102,6 +110,34 @@ async def _perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedC
         return _ended(
             tool, ToolAnswer(output=f"{tool.name} failed: {type(error).__name__}: {error}", outcome="failed")
         )
+
+
+def _moment(turn: ActiveTurn, call: Call) -> CallMoment | None:
+    """None: the call cannot change the workspace."""
+    if call.effect == "read" or call.reach == "none":
+        return None
+    chat = turn.chat.view.chat
+    return CallMoment(
+        chat_id=chat.id,
+        owner_id=chat.owner_id,
+        workspace_id=turn.setup.chosen.workspace_id,
+        call_id=call.call_id,
+        turn=call.turn,
+        step=max(chat.turn_steps, 1),
+    )
+
+
+async def _watch_before(turn: ActiveTurn, moment: CallMoment) -> None:
+    if turn.resources.checkpoints is not None:
+        await turn.resources.checkpoints.before(moment)
+
+
+async def _with_changes(turn: ActiveTurn, moment: CallMoment, ended: PerformedCall) -> PerformedCall:
+    """What a command changed is shown with it, as file tools show their own diffs."""
+    if turn.resources.checkpoints is None:
+        return ended
+    diff = await turn.resources.checkpoints.after(moment)
+    return replace(ended, diff=diff) if diff and ended.diff is None else ended
 
 
 def _reach_of(approval: Approval | None) -> Scope:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from holdfast.core.calls import CallMoment
 from holdfast.core.checks import Checked
 from holdfast.core.clock import Clock
 from holdfast.core.ids import Ids
@@ -27,6 +28,16 @@ class Surroundings(Protocol):
         ...
 
 
+class CallWatch(Protocol):
+    """Who looks at the workspace before a call that may change it, and after it."""
+
+    async def before(self, at: CallMoment) -> None: ...
+
+    async def after(self, at: CallMoment) -> str:
+        """What the call changed, as a diff."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
     settings: WorkerSettings
@@ -37,5 +48,6 @@ class Resources:
     ids: Ids
     surroundings: Surroundings | None = None
     files: StoredFiles | None = None
+    checkpoints: CallWatch | None = None
     # What else a chat has, by its owner and workspace.
     tool_sources: tuple[ToolSource, ...] = ()

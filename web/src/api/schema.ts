@@ -14,11 +14,6 @@ export interface ActionCall {
   chat_id: string;
 }
 
-export interface AnswerQuestion {
-  action: "accept" | "decline" | "cancel";
-  content?: Record<string, unknown> | null;
-}
-
 export interface Approval {
   by: "person" | "rule";
   decision: "approve" | "deny" | "retry" | "done" | "skip" | null;
@@ -41,10 +36,6 @@ export interface ApprovalRule {
 export interface ApprovalRulePage {
   items: ApprovalRule[];
   next_cursor: string | null;
-}
-
-export interface ApproveTools {
-  tools?: string[] | null;
 }
 
 export interface AuditEntry {
@@ -85,7 +76,6 @@ export interface CallOutput {
   name: string;
   output: unknown;
   truncated: boolean;
-  source: string | null;
 }
 
 export interface CallShown {
@@ -132,6 +122,14 @@ export interface ChangeChat {
   writes?: "direct" | "review";
 }
 
+export interface ChangeDecision {
+  all?: boolean | null;
+  paths?: string[] | null;
+  changes?: ChosenIn[] | null;
+  turn?: number | null;
+  checkpoint?: string | null;
+}
+
 export interface ChangeQueued {
   content?: string | (TextIn | FileIn)[];
   position?: number;
@@ -139,25 +137,53 @@ export interface ChangeQueued {
   hold_token?: string | null;
 }
 
-export interface ChangeServer {
-  command?: string;
-  args?: string[];
-  url?: string;
-  env?: Record<string, string | null>;
-  headers?: Record<string, string | null>;
-  enabled?: boolean;
-  approval?: "auto" | "ask" | "allow" | "deny" | null;
-  tools?: string[];
-  timeout_seconds?: number;
-  trusted?: boolean;
-  wall?: boolean;
-  network?: "none" | "internet" | "host" | null;
+export interface ChangeShown {
+  id: string;
+  chat_id: string;
+  path: string;
+  operation: "create" | "edit" | "delete" | "rename";
+  additions: number;
+  deletions: number;
+  diff: string;
+  diff_hash: string;
+  hunks: number;
+  turn: number;
+  step: number;
+  state: "pending" | "applied" | "rejected" | "reverted" | "conflict";
+  agent: string | null;
+  message_id: string | null;
+  old_path: string | null;
+  collisions: string[];
+  advice: string[];
+  decided_by: string | null;
+  decided_at: string | null;
 }
 
 export interface ChangeUser {
   name?: string | null;
   role?: "admin" | "member" | null;
   suspended?: boolean | null;
+}
+
+export interface ChangedFile {
+  id: string;
+  path: string;
+  operation: "create" | "delete" | "edit" | "rename";
+  additions: number;
+  deletions: number;
+  diff: string;
+  turn: number;
+  step: number;
+  state: "applied" | "conflict" | "pending" | "rejected" | "reverted";
+}
+
+export interface Changes {
+  items: ChangeShown[];
+  checkpoints: CheckpointShown[];
+}
+
+export interface ChangesData {
+  items: ChangedFile[];
 }
 
 export interface Chat {
@@ -206,8 +232,23 @@ export interface ChatUsage {
   turns: TurnUsage[];
 }
 
+export interface CheckpointShown {
+  id: string;
+  kind: string;
+  turn: number;
+  step: number;
+  at: string;
+  skipped: string[];
+}
+
 export interface ChooseDefault {
   name: string | null;
+}
+
+export interface ChosenIn {
+  id: string;
+  hunks?: number[] | null;
+  diff_hash?: string | null;
 }
 
 export interface ClientToolIn {
@@ -232,18 +273,14 @@ export interface Collision {
   chats: string[];
 }
 
-export interface ComeBack {
-  state: string;
-  code: string;
-  iss?: string | null;
+export interface CommitFiles {
+  message: string;
+  paths?: string[] | null;
 }
 
-export interface ConnectServer {
-  redirect_uri: string;
-}
-
-export interface Connecting {
-  url: string | null;
+export interface Committed {
+  commit: string;
+  branch: string | null;
 }
 
 export interface CreateAgent {
@@ -275,23 +312,6 @@ export interface CreateChat {
   writes?: "direct" | "review" | null;
 }
 
-export interface CreateServer {
-  name: string;
-  shared?: boolean | null;
-  command?: string;
-  args?: unknown[];
-  url?: string;
-  env?: Record<string, string>;
-  headers?: Record<string, string>;
-  enabled?: boolean;
-  approval?: "auto" | "ask" | "allow" | "deny" | null;
-  tools?: unknown[];
-  timeout_seconds?: number;
-  trusted?: boolean;
-  wall?: boolean;
-  network?: "none" | "internet" | "host" | null;
-}
-
 export interface CreateToken {
   name: string;
   scopes?: unknown[];
@@ -311,6 +331,11 @@ export interface CreateWorkspace {
 export interface DecideTrust {
   items: unknown[];
   decision: "trust" | "refuse";
+}
+
+export interface DecidedChanges {
+  items: ChangeShown[];
+  conflicts: PathConflict[];
 }
 
 export interface DecidedItem {
@@ -358,6 +383,12 @@ export interface File {
   name: string;
   size: number;
   type: "file";
+}
+
+export interface FileAction {
+  path: string;
+  action: "restore" | "delete" | "merge" | "leave";
+  conflict: string | null;
 }
 
 export interface FileIn {
@@ -507,12 +538,6 @@ export interface Health {
 export interface HistoryReset {
 }
 
-export interface KnownPrompt {
-  name: string;
-  description: string;
-  arguments: PromptArgument[];
-}
-
 export interface LastTurn {
   outcome: "finished" | "interrupted" | "failed";
   finished_at: string;
@@ -564,6 +589,10 @@ export interface ListedChat {
 export interface ListedChatPage {
   items: ListedChat[];
   next_cursor: string | null;
+}
+
+export interface MakeBranch {
+  name: string;
 }
 
 export interface Me {
@@ -726,6 +755,11 @@ export interface PartData {
   part: Text | Reasoning | ToolCall | ToolResult | File | Source | Notice | ToolCallDelta;
 }
 
+export interface PathConflict {
+  path: string;
+  reason: string;
+}
+
 export interface PlannedPhase {
   title: string;
   detail: string | null;
@@ -743,16 +777,6 @@ export interface ProblemBody {
   code: string;
   errors: FieldError[];
   data: unknown;
-}
-
-export interface PromptArgument {
-  name: string;
-  description: string;
-  required: boolean;
-}
-
-export interface PromptText {
-  text: string;
 }
 
 export interface ProviderShown {
@@ -799,10 +823,6 @@ export interface PutProvider {
   api_version?: string | null;
   api_key?: string | null;
   enabled?: boolean;
-}
-
-export interface PutValue {
-  value: string;
 }
 
 export interface QueueData {
@@ -864,6 +884,18 @@ export interface Retry {
   attempt: number;
   delay_ms: number;
   next_at: string;
+}
+
+export interface RewindChat {
+  message_id: string;
+  what?: "files" | "conversation" | "both";
+  preview?: boolean;
+}
+
+export interface Rewound {
+  files: FileAction[];
+  removed_messages: number;
+  checkpoint_id: string | null;
 }
 
 export interface RunData {
@@ -952,68 +984,6 @@ export interface Sent {
   queued: QueueItem | null;
 }
 
-export interface ServerQuestion {
-  id: string;
-  chat_id: string;
-  call_id: string;
-  server: string;
-  message: string;
-  schema: unknown;
-  url: string | null;
-  expires_at: string;
-}
-
-export interface ServerQuestionPage {
-  items: ServerQuestion[];
-  next_cursor: string | null;
-}
-
-export interface ServerShown {
-  id: string;
-  name: string;
-  origin: "config" | "all" | "own" | "workspace";
-  workspace_id: string | null;
-  transport: "stdio" | "http";
-  command: string;
-  args: string[];
-  url: string;
-  env: string[];
-  headers: string[];
-  enabled: boolean;
-  approval: "auto" | "ask" | "allow" | "deny" | null;
-  tools: string[];
-  timeout_seconds: number;
-  trusted: boolean;
-  wall: boolean;
-  network: "none" | "internet" | "host" | null;
-  editable: boolean;
-  state: "off" | "idle" | "starting" | "ready" | "failed" | "stopped" | "needs_sign_in";
-  error: string | null;
-  title: string;
-  version: string;
-  offered: ServerToolShown[];
-  tool_count: number;
-  waiting: number;
-  prompts: KnownPrompt[];
-  signed_in: boolean;
-}
-
-export interface ServerShownPage {
-  items: ServerShown[];
-  next_cursor: string | null;
-}
-
-export interface ServerToolShown {
-  name: string;
-  full_name: string;
-  description: string;
-  input_schema: unknown;
-  read_only: boolean;
-  state: "approved" | "changed" | "new" | "gone";
-  before: unknown;
-  error: string | null;
-}
-
 export interface SettingsShown {
   user: Record<string, unknown>;
   server: Record<string, unknown>;
@@ -1061,6 +1031,7 @@ export interface Span {
   estimated: boolean;
   usage: Usage | null;
   cache?: unknown;
+  diff: string | null;
   outcome: string | null;
   failure: Failure | null;
   approved_by: Approval | null;
@@ -1097,15 +1068,6 @@ export interface StepUsage {
   kind: string;
   model: string | null;
   usage: Usage;
-}
-
-export interface StoredValue {
-  name: string;
-}
-
-export interface StoredValuePage {
-  items: StoredValue[];
-  next_cursor: string | null;
 }
 
 export interface Text {
@@ -1254,11 +1216,6 @@ export interface UsageReport {
   items: UsageLine[];
 }
 
-export interface UsePrompt {
-  name: string;
-  arguments?: Record<string, string>;
-}
-
 export interface User {
   id: string;
   name: string;
@@ -1387,6 +1344,19 @@ export interface WorkspaceShownPage {
   next_cursor: string | null;
 }
 
+export interface WorktreeList {
+  items: WorktreeShown[];
+}
+
+export interface WorktreeShown {
+  id: string;
+  path: string;
+  branch: string;
+  base: string;
+  chat_id: string;
+  state: "unchanged" | "changed" | "gone";
+}
+
 export type ChatFeedEvent =
   | { event: "chat"; data: Chat }
   | { event: "message"; data: MessageData }
@@ -1401,6 +1371,7 @@ export type ChatFeedEvent =
   | { event: "span"; data: Span }
   | { event: "usage"; data: Usage }
   | { event: "collision"; data: Collision }
+  | { event: "changes"; data: ChangesData }
   | { event: "caught_up"; data: CaughtUp }
   | { event: "closing"; data: Closing };
 
@@ -1444,6 +1415,11 @@ export interface Routes {
   "POST /chats/{chat_id}/tool-results": { body: ToolResults; answer: Chat };
   "POST /chats/{chat_id}/calls/{call_id}/decision": { body: Decision; answer: Chat };
   "GET /chats/{chat_id}/calls/{call_id}": { answer: CallOutput };
+  "GET /chats/{chat_id}/changes": { query: { since?: string }; answer: Changes };
+  "POST /chats/{chat_id}/changes/apply": { body: ChangeDecision; answer: DecidedChanges };
+  "POST /chats/{chat_id}/changes/reject": { body: ChangeDecision; answer: DecidedChanges };
+  "POST /chats/{chat_id}/changes/undo": { body: ChangeDecision; answer: DecidedChanges };
+  "POST /chats/{chat_id}/changes/rewind": { body: RewindChat; answer: Rewound };
   "GET /chats/{chat_id}/approvals": { query: { limit?: number; cursor?: string | null }; answer: ApprovalRulePage };
   "DELETE /chats/{chat_id}/approvals/{rule_id}": { answer: undefined };
   "GET /approvals": { query: { limit?: number; cursor?: string | null }; answer: UserRulePage };
@@ -1469,25 +1445,15 @@ export interface Routes {
   "GET /workspaces/{workspace_id}/files": { query: { q?: string; limit?: number }; answer: WorkspaceFilePage };
   "GET /workspaces/{workspace_id}/diff": { answer: WorkspaceDiff };
   "GET /workspaces/{workspace_id}/code-map": { query: { path?: string; tokens?: number }; answer: CodeMapShown };
+  "POST /workspaces/{workspace_id}/git/commit": { body: CommitFiles; answer: Committed };
+  "POST /workspaces/{workspace_id}/git/branch": { body: MakeBranch; answer: Committed };
+  "GET /workspaces/{workspace_id}/git/patch": { query: { subject?: string }; answer: string };
+  "GET /workspaces/{workspace_id}/worktrees": { answer: WorktreeList };
+  "POST /workspaces/{workspace_id}/worktrees/{worktree_id}/remove": { answer: WorktreeList };
   "GET /workspaces/{workspace_id}/agents": { answer: WorkspaceAgentPage };
   "POST /workspaces/{workspace_id}/agents/trust": { body: TrustAgent; answer: WorkspaceAgent };
   "GET /workspaces/{workspace_id}/trust": { answer: TrustShownPage };
   "POST /workspaces/{workspace_id}/trust": { body: DecideTrust; answer: TrustShownPage };
-  "GET /mcp-servers": { query: { workspace_id?: string | null }; answer: ServerShownPage };
-  "POST /mcp-servers": { body: CreateServer; answer: ServerShown };
-  "GET /mcp-servers/{server_id}": { query: { workspace_id?: string | null }; answer: ServerShown };
-  "PATCH /mcp-servers/{server_id}": { body: ChangeServer; answer: ServerShown };
-  "DELETE /mcp-servers/{server_id}": { answer: undefined };
-  "POST /mcp-servers/{server_id}/test": { query: { workspace_id?: string | null }; answer: ServerShown };
-  "POST /mcp-servers/{server_id}/approve": { query: { workspace_id?: string | null }; body: ApproveTools; answer: ServerShown };
-  "POST /mcp-servers/{server_id}/connect": { query: { workspace_id?: string | null }; body: ConnectServer; answer: Connecting };
-  "POST /mcp-servers/sign-in": { body: ComeBack; answer: undefined };
-  "POST /mcp-servers/{server_id}/prompts": { query: { workspace_id?: string | null }; body: UsePrompt; answer: PromptText };
-  "GET /mcp-values": { answer: StoredValuePage };
-  "PUT /mcp-values/{name}": { body: PutValue; answer: undefined };
-  "DELETE /mcp-values/{name}": { answer: undefined };
-  "GET /chats/{chat_id}/mcp-questions": { answer: ServerQuestionPage };
-  "POST /chats/{chat_id}/mcp-questions/{question_id}": { body: AnswerQuestion; answer: undefined };
   "GET /skills": { query: { workspace_id?: string | null; limit?: number; cursor?: string | null }; answer: SkillPage };
   "POST /files": { answer: FileShown };
   "GET /files/{file_id}": { answer: undefined };

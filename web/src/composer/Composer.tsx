@@ -19,7 +19,15 @@ import { toast } from "@/ui/view";
 import { useCommands } from "./commands";
 import { useDraft } from "./drafts";
 import type { How } from "./keys";
-import { AgentPicker, type Choice, ModelPicker, ModePicker, nextMode, WorkspacePicker } from "./Pickers";
+import {
+  AgentPicker,
+  type Choice,
+  ModelPicker,
+  ModePicker,
+  nextMode,
+  WorkspacePicker,
+  type Writes,
+} from "./Pickers";
 import { Queue } from "./Queue";
 import { useOnce } from "./sending";
 import { Writer } from "./Writer";
@@ -35,7 +43,7 @@ function NewChat() {
   const navigate = useNavigate();
   const [draft, setDraft] = useDraft("new");
   const once = useOnce();
-  const { model = null, effort = null, workspaceId = null, agent = null, mode = null } = draft;
+  const { model = null, effort = null, workspaceId = null, agent = null, mode = null, writes = null } = draft;
   const modes = useQuery(modesQuery).data ?? [];
   const commands = useCommands(null, choice => setDraft(choice));
   const send = () => {
@@ -50,6 +58,7 @@ function NewChat() {
       ...(workspaceId && { workspace_id: workspaceId }),
       ...(agent && { agent }),
       ...(mode && { mode }),
+      ...(writes && { writes }),
     };
     return once(JSON.stringify(body), async key => {
       const created = await call("POST /chats", { body, once: key });
@@ -72,7 +81,12 @@ function NewChat() {
       history={() => []}
     >
       <ModelPicker model={model} effort={effort} onChoice={choice => setDraft(choice)} />
-      <ModePicker mode={mode ?? "build"} onMode={value => setDraft({ mode: value })} />
+      <ModePicker
+        mode={mode ?? "build"}
+        onMode={value => setDraft({ mode: value })}
+        writes={writes ?? "direct"}
+        onWrites={value => setDraft({ writes: value })}
+      />
       <WorkspacePicker value={workspaceId} onValue={value => setDraft({ workspaceId: value })} />
       <AgentPicker value={agent} onValue={value => setDraft({ agent: value })} />
     </Writer>
@@ -86,8 +100,8 @@ function InChat({ chatId }: { chatId: string }) {
   const [chosen, setChosen] = useState<Choice | null>(null);
   const modes = useQuery(modesQuery).data ?? [];
   const mode = chat?.mode ?? "build";
-  const setMode = (wanted: string) => {
-    change({ id: chatId }, { mode: wanted }).catch((error: unknown) => toast(textOf(error), "bad"));
+  const set = (wanted: { mode?: string; writes?: Writes }) => {
+    change({ id: chatId }, wanted).catch((error: unknown) => toast(textOf(error), "bad"));
   };
   const stop = useAction("chat.interrupt");
   const restore = useAction("chat.unarchive");
@@ -145,7 +159,7 @@ function InChat({ chatId }: { chatId: string }) {
         placeholder={busy ? t.placeholderBusy : t.placeholderChat}
         busy={busy}
         onStop={stop.offered ? stop.run : undefined}
-        onMode={() => setMode(nextMode(modes, mode))}
+        onMode={() => set({ mode: nextMode(modes, mode) })}
         commands={commands}
         workspaceId={chat?.workspace_id ?? null}
         model={(chosen ?? chat)?.model ?? null}
@@ -166,7 +180,12 @@ function InChat({ chatId }: { chatId: string }) {
           effort={(chosen ?? chat)?.effort ?? null}
           onChoice={choose}
         />
-        <ModePicker mode={mode} onMode={setMode} />
+        <ModePicker
+          mode={mode}
+          onMode={wanted => set({ mode: wanted })}
+          writes={chat?.writes ?? "direct"}
+          onWrites={writes => set({ writes })}
+        />
       </Writer>
     </>
   );

@@ -2,7 +2,6 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import clsx from "clsx";
 import { Bot, ChevronDown, FolderOpen, FolderPlus, Gauge, type LucideIcon, Sparkle } from "lucide-react";
 import { agentsQuery, modesQuery, useModels, workspacesQuery } from "@/api/queries";
 import { texts } from "@/texts";
@@ -55,10 +54,17 @@ export function ModelPicker({ model, effort, onChoice }: Choice & { onChoice: (c
 }
 
 /** What the agent may do. */
-export function ModePicker({ mode, onMode }: { mode: string; onMode: (mode: string) => void }) {
+export function ModePicker(props: {
+  mode: string;
+  onMode: (mode: string) => void;
+  writes: Writes;
+  onWrites: (writes: Writes) => void;
+}) {
+  const { mode, onMode, writes, onWrites } = props;
   const modes = useQuery(modesQuery).data ?? [];
+  const text = writes === "review" ? t.reviewed(mode) : mode;
   return (
-    <Menu align="start" trigger={<Trigger icon={Gauge} label={t.mode} text={mode} />}>
+    <Menu align="start" trigger={<Trigger icon={Gauge} label={t.mode} text={text} />}>
       <MenuTitle>{t.mode}</MenuTitle>
       {modes.map(one => (
         <MenuItem
@@ -74,9 +80,19 @@ export function ModePicker({ mode, onMode }: { mode: string; onMode: (mode: stri
           {one.name}
         </MenuItem>
       ))}
+      <MenuLine />
+      <MenuTitle>{t.writes}</MenuTitle>
+      <MenuItem checked={writes === "direct"} onSelect={() => onWrites("direct")}>
+        {t.writesDirect}
+      </MenuItem>
+      <MenuItem checked={writes === "review"} onSelect={() => onWrites("review")}>
+        {t.writesReview}
+      </MenuItem>
     </Menu>
   );
 }
+
+export type Writes = "direct" | "review";
 
 /** The mode after this one, and round again. */
 export function nextMode(modes: readonly { name: string }[], mode: string): string {
@@ -97,14 +113,7 @@ export function WorkspacePicker({ value, onValue }: PickProps) {
   return (
     <Menu
       align="start"
-      trigger={
-        <Trigger
-          icon={FolderOpen}
-          label={t.workspace}
-          text={chosen?.name ?? t.noWorkspace}
-          unset={chosen === undefined}
-        />
-      }
+      trigger={<Trigger icon={FolderOpen} label={t.workspace} text={chosen?.name ?? t.noWorkspace} />}
     >
       <MenuTitle>{t.workspace}</MenuTitle>
       <MenuItem checked={chosen === undefined} onSelect={() => onValue(null)}>
@@ -151,15 +160,7 @@ export function AgentPicker({ value, onValue }: PickProps) {
 }
 
 /** What opens a picker, with what is chosen. Radix hands it a ref and handlers. */
-interface TriggerProps {
-  icon: LucideIcon;
-  label: string;
-  text: string;
-  /** Nothing is chosen: the icon is enough where there is little room. */
-  unset?: boolean;
-}
-
-function Trigger({ icon: Icon, label, text, unset = false, ...rest }: TriggerProps) {
+function Trigger({ icon: Icon, label, text, ...rest }: { icon: LucideIcon; label: string; text: string }) {
   return (
     <button
       type="button"
@@ -168,7 +169,7 @@ function Trigger({ icon: Icon, label, text, unset = false, ...rest }: TriggerPro
       className="flex h-8 max-sm:h-10 min-w-0 items-center gap-1 rounded-md px-2 text-soft text-xs hover:bg-hover hover:text-text"
     >
       <Icon aria-hidden className="size-3.5 shrink-0" />
-      <span className={clsx("max-w-32 truncate", unset && "max-sm:hidden")}>{text}</span>
+      <span className="max-w-32 truncate">{text}</span>
       <ChevronDown aria-hidden className="size-3 shrink-0 opacity-60" />
     </button>
   );

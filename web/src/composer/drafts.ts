@@ -14,6 +14,7 @@ export interface Draft {
   workspaceId?: string | null;
   agent?: string | null;
   mode?: string | null;
+  writes?: "direct" | "review" | null;
 }
 
 export const NO_DRAFT: Draft = { text: "", files: [] };

@@ -36,6 +36,8 @@ export function reduce(state: ChatState, event: FeedEvent): ChatState {
       const others = state.collisions.filter(one => one.path !== event.data.path);
       return { ...state, collisions: [...others, event.data] };
     }
+    case "changes":
+      return { ...state, changes: state.changes + 1 };
     case "caught_up":
       return state.caughtUp ? state : { ...state, caughtUp: true };
     case "closing":

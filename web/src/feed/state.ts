@@ -33,6 +33,8 @@ export interface ChatState {
   /** As it is now, with the step under way. */
   usage: Usage | null;
   collisions: readonly Collision[];
+  /** Moves on whenever the server tells of changed files. */
+  changes: number;
   /** Everything that was there when the feed was opened has been told. */
   caughtUp: boolean;
 }
@@ -48,6 +50,7 @@ export const EMPTY: ChatState = {
   spans: new Map(),
   usage: null,
   collisions: [],
+  changes: 0,
   caughtUp: false,
 };
 

@@ -20,6 +20,7 @@ export function span(change: Partial<Span> & Pick<Span, "id" | "kind">): Span {
     duration_ms: 1000,
     estimated: false,
     usage: null,
+    diff: null,
     outcome: "finished",
     failure: null,
     approved_by: null,

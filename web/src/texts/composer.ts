@@ -32,6 +32,7 @@ export const composer = {
   writes: "Changes",
   writesDirect: "Write to the workspace",
   writesReview: "Wait for review",
+  reviewed: (mode: string) => `${mode} · review`,
   agent: "Agent",
   noAgent: "General agent",
   archived: "This chat is archived. Restore it to continue.",

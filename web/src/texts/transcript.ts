@@ -41,6 +41,24 @@ export const transcript = {
   editLabel: "Edit the message",
   editHint: "Messages after it are removed from the conversation.",
   editSave: "Run again",
+  rewind: "Rewind to before this message",
+  rewound: "Rewound.",
+  undoRewind: "Undo",
+  rewindSure: (seen: {
+    files: readonly { path: string; conflict: string | null }[];
+    removed_messages: number;
+  }) => {
+    const changed = seen.files.filter(file => file.conflict === null).map(file => file.path);
+    const left = seen.files.filter(file => file.conflict !== null);
+    const lines = [
+      `${plural(seen.removed_messages, "message is", "messages are")} removed from the conversation.`,
+      changed.length === 0
+        ? "No file changes."
+        : `${plural(changed.length, "file goes", "files go")} back: ${changed.slice(0, 10).join(", ")}${changed.length > 10 ? ", …" : ""}.`,
+      ...left.map(file => `${file.path} stays as it is: ${file.conflict}.`),
+    ];
+    return lines.join(" ");
+  },
   runAgain: "Run again",
   runAgainSure: "Run this again? Messages after it are removed from the conversation.",
   fork: "Fork here",

@@ -41,6 +41,7 @@ const spanOf = (change: Partial<Span> = {}): Span => ({
   duration_ms: null,
   estimated: false,
   usage: null,
+  diff: null,
   outcome: null,
   failure: null,
   approved_by: null,

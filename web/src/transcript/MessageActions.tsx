@@ -1,8 +1,8 @@
-// What can be done with a message: copy, link, pin, fork here, edit, run again. Always there, seen when the
+// What can be done with a message: copy, link, pin, fork here, edit, run again, rewind. Always there, seen when the
 // message is pointed at, focused or touched; its room is the space between messages.
 
 import { useNavigate } from "@tanstack/react-router";
-import { Copy, GitFork, Link, Pencil, Pin, PinOff, RotateCcw } from "lucide-react";
+import { Copy, GitFork, History, Link, Pencil, Pin, PinOff, RotateCcw } from "lucide-react";
 import { call, newKey } from "@/api/client";
 import { textOf } from "@/api/problem";
 import type { Message } from "@/api/schema";
@@ -53,6 +53,26 @@ export function MessageActions({ chatId, message, text, onEdit }: Props) {
     if (last) void run();
     else show({ kind: "confirm", text: t.runAgainSure, confirm: t.runAgain, run: () => void run() });
   };
+  const rewind = () =>
+    told(async () => {
+      const path = { chat_id: chatId };
+      const body = { message_id: message.id, what: "both" as const };
+      const seen = await call("POST /chats/{chat_id}/changes/rewind", {
+        path,
+        body: { ...body, preview: true },
+      });
+      const run = () =>
+        told(async () => {
+          const done = await call("POST /chats/{chat_id}/changes/rewind", { path, body });
+          const checkpoint = done.checkpoint_id;
+          const undo = () =>
+            void told(async () => {
+              await call("POST /chats/{chat_id}/changes/undo", { path, body: { checkpoint } });
+            });
+          toast(t.rewound, "good", { action: { title: t.undoRewind, run: undo } });
+        });
+      show({ kind: "confirm", text: t.rewindSure(seen), confirm: t.rewind, run: () => void run() });
+    });
   return (
     <div className="flex h-7 items-center gap-0.5 opacity-0 transition-opacity focus-within:opacity-100 group-hover/row:opacity-100 [@media(hover:none)]:opacity-100">
       {text !== "" && (
@@ -65,6 +85,9 @@ export function MessageActions({ chatId, message, text, onEdit }: Props) {
       )}
       {onEdit && !archived && <IconButton small icon={Pencil} label={t.edit} onClick={onEdit} />}
       {!archived && <IconButton small icon={RotateCcw} label={t.runAgain} onClick={again} />}
+      {!archived && message.role === "user" && (
+        <IconButton small icon={History} label={t.rewind} onClick={() => void rewind()} />
+      )}
       <IconButton small icon={GitFork} label={t.fork} onClick={() => void fork()} />
       <IconButton
         small

@@ -4,6 +4,15 @@ nothing when the feed will tell."""
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from holdfast.cli.changes import (
+    ChangesAnswer,
+    DecidedAnswer,
+    RewoundAnswer,
+    change_lines,
+    decided_lines,
+    rewound_lines,
+)
+from holdfast.cli.chat_changes import last_said
 from holdfast.cli.chats import SentAnswer
 from holdfast.cli.client import Client
 from holdfast.cli.conversation.answers import DecisionAnswer, Submit
@@ -140,6 +149,38 @@ class Deeds:
         models = await self.models()
         used = next((one for one in models if one.name == name or (name is None and one.default)), None)
         return () if used is None else used.efforts
+
+    # --- changes ---
+
+    async def changes(self, since: str) -> str:
+        if since not in ("", "turn"):
+            raise WrongUsage("/changes takes nothing, or turn.")
+        found = await self._changes(since or "base")
+        return "\n".join(change_lines(found.items, diff=True))
+
+    async def _changes(self, since: str) -> ChangesAnswer:
+        return await self._client.get(f"/chats/{self._chat()}/changes", ChangesAnswer, {"since": since})
+
+    async def undo(self, path: str) -> str:
+        """The file; else the newest act if it was a rewind or an undo; else the newest turn."""
+        if path:
+            body: dict[str, Json] = {"paths": [path]}
+        else:
+            found = await self._changes("turn")
+            newest = found.checkpoints[0] if found.checkpoints else None
+            if newest is None:
+                return "Nothing was changed."
+            made = next((one.turn for one in found.checkpoints if one.step), 0)
+            body = {"checkpoint": newest.id} if newest.kind == "rewind" else {"turn": made}
+        done = await self._client.post(f"/chats/{self._chat()}/changes/undo", DecidedAnswer, body)
+        return "\n".join(decided_lines(done))
+
+    async def rewind(self, what: str) -> str:
+        if what not in ("", "files", "conversation", "both"):
+            raise WrongUsage("/rewind takes files, conversation or both.")
+        body = {"message_id": await last_said(self._client, self._chat()), "what": what or "both"}
+        done = await self._client.post(f"/chats/{self._chat()}/changes/rewind", RewoundAnswer, body)
+        return "\n".join(rewound_lines(done))
 
     # --- modes ---
 

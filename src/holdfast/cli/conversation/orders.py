@@ -98,6 +98,12 @@ class Orders:
                 self._at.do(lambda: deeds.use_effort(order.rest))
             case "mode":
                 self._at.do(lambda: deeds.use_mode(order.rest))
+            case "changes":
+                self._at.do(lambda: deeds.changes(order.rest))
+            case "undo":
+                self._at.do(lambda: deeds.undo(order.rest))
+            case "rewind":
+                self._at.do(lambda: deeds.rewind(order.rest))
             case "new":
                 self._at.do(self._begin_anew)
             case "resume" if order.rest:

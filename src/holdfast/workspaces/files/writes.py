@@ -65,7 +65,7 @@ def write_file(tree: Tree, parts: Parts, data: bytes, check: Check, guard: Guard
         if before is not None and before.data == data:
             return before  # whoever wrote it: there is nothing to do, and nothing to lose
         check(before)
-        with explained(parts), _prepared(place, data) as put:
+        with explained(parts), prepared(place, data) as put:
             put()
         return before
 
@@ -99,7 +99,7 @@ def replace_files(tree: Tree, replacements: Sequence[Replacement], guard: Guard)
             guard.check_place(tree, place, each.parts)
             _check_same(place, each)
             with explained(each.parts):
-                put = stack.enter_context(_prepared(place, each.after))
+                put = stack.enter_context(prepared(place, each.after))
             ready.append((each, place, put))
         done: list[tuple[Replacement, FilePlace]] = []
         for each, place, put in ready:
@@ -173,13 +173,14 @@ def _check_same(place: FilePlace, each: Replacement) -> None:
 
 def _put_back(done: Sequence[tuple[Replacement, FilePlace]]) -> None:
     for each, place in reversed(done):
-        with suppress(OSError), _prepared(place, each.before) as put:
+        with suppress(OSError), prepared(place, each.before) as put:
             put()
 
 
 @contextmanager
-def _prepared(place: FilePlace, data: bytes) -> Generator[Callable[[], None]]:
-    """The new content on disk, waiting for its name; calling the returned function puts it in place."""
+def prepared(place: FilePlace, data: bytes, mode: int | None = None) -> Generator[Callable[[], None]]:
+    """The new content on disk, waiting for its name; calling the returned function puts it in place.
+    `mode`: other bits than those of the file that is there."""
     descriptor, named = _nameless(place.directory)
     name = "" if descriptor is None else temporary_name(descriptor)
     if descriptor is None:
@@ -194,6 +195,8 @@ def _prepared(place: FilePlace, data: bytes) -> Generator[Callable[[], None]]:
         while view:
             view = view[os.write(descriptor, view) :]
         _keep_ownership(descriptor, place.stat())
+        if mode is not None:
+            os.fchmod(descriptor, mode)
         os.fsync(descriptor)
 
         def put() -> None:

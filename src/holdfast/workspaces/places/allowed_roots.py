@@ -62,6 +62,10 @@ class Roots:
         """A chat's own directory; created when it is first requested."""
         return Root(self._made("scratch", chat_id), (chat_id,), hidden=self.hidden)
 
+    def draft(self, chat_id: ChatId) -> Root:
+        """Where a chat's draft is or will be; only the directory around it is made."""
+        return Root(self._made("drafts"), (chat_id,), hidden=self.hidden)
+
     def worktree(self, workspace_id: WorkspaceId) -> Root:
         """Where a worktree is or will be; only the directory around it is created."""
         return Root(self._made("worktrees"), (workspace_id,), hidden=self.hidden)

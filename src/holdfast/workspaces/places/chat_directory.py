@@ -45,7 +45,20 @@ class WorkspacePlace:
     chat_id: ChatId = NO_CHAT
 
 
+class DraftRoots(Protocol):
+    """Copies of workspaces, for chats whose writes wait for review."""
+
+    async def of_chat(self, chat_id: ChatId, /) -> ChatId | None:
+        """The chat whose draft this chat works in; None: it has none."""
+        ...
+
+    async def root(self, chat_id: ChatId, workspace: Root, /) -> Root: ...
+
+
 class Workspaces:
+    # Set by whoever has drafts; None: every chat works in its workspace itself.
+    drafts: DraftRoots | None = None
+
     def __init__(self, roots: Roots, find: Find, grants: Grants | None = None) -> None:
         self.roots = roots
         self._find = find
@@ -55,7 +68,15 @@ class Workspaces:
         """NotFound: there is no such workspace, or not any more."""
         if where.workspace_id is None:
             return await blocking(lambda: self.roots.scratch(where.chat_id))
-        return self.root(await self._workspace(where.workspace_id, where.owner_id))
+        root = self.root(await self._workspace(where.workspace_id, where.owner_id))
+        draft = await self.draft_of(where)
+        return root if draft is None or self.drafts is None else await self.drafts.root(draft, root)
+
+    async def draft_of(self, where: ChatPlace) -> ChatId | None:
+        """The chat whose draft is worked in; None: the workspace itself is."""
+        if self.drafts is None or where.workspace_id is None or where.chat_id == NO_CHAT:
+            return None
+        return await self.drafts.of_chat(where.chat_id)
 
     async def root_for_reading(self, where: ChatPlace, path: str) -> Root:
         """The root that a path is to be read from: the workspace's, or what was granted to the chat."""
@@ -98,7 +119,8 @@ class Workspaces:
         if where.workspace_id is None:
             return CommandPlace(root=root.path)
         workspace = await self._workspace(where.workspace_id, where.owner_id)
-        if workspace.worktree is None:
+        if workspace.worktree is None or await self.draft_of(where) is not None:
+            # A draft has no way to the repository of anybody.
             return CommandPlace(root=root.path)
         repository = await blocking(lambda: repository_of(workspace, self.roots))
         return CommandPlace(root=root.path, writable=(repository.common.path,))

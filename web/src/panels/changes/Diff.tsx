@@ -3,13 +3,16 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import clsx from "clsx";
-import { ChevronRight } from "lucide-react";
-import { type KeyboardEvent, useCallback, useMemo, useRef, useState } from "react";
+import { Check, ChevronRight, Undo2, X } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useCallback, useMemo, useRef, useState } from "react";
+import type { ChangeShown } from "@/api/schema";
 import { coloursOf } from "@/code/diffColours";
 import { type Highlight, useHighlighter } from "@/code/useHighlighter";
 import { useChat } from "@/feed/hooks";
 import { toggled } from "@/panels/toggled";
 import { texts } from "@/texts";
+import { IconButton } from "@/ui/Button";
+import type { Verb } from "./agentFiles";
 import { CollisionMark } from "./Collisions";
 import { CommentCard, CommentEditor } from "./CommentRows";
 import { useComments } from "./comments";
@@ -24,17 +27,23 @@ interface Props {
   chatId: string;
   files: readonly DiffFile[];
   split: boolean;
+  /** What can be done with the changes of a file; none: they are only looked at. */
+  verbsOf?: (path: string) => readonly Verb[];
+  stateOf?: (path: string) => ChangeShown["state"] | null;
+  /** `hunk` null: all of the file. */
+  onDecide?: (path: string, hunk: number | null, verb: Verb) => void;
 }
 
 const NONE: readonly never[] = [];
 
-export function Diff({ chatId, files, split }: Props) {
+export function Diff({ chatId, files, split, verbsOf, stateOf, onDecide }: Props) {
   const comments = useComments(all => all[chatId]) ?? NONE;
   const [folds, setFolds] = useState<ReadonlySet<string>>(new Set());
   const [editing, setEditing] = useState<Editing | null>(null);
+  const decided = onDecide !== undefined;
   const rows = useMemo(
-    () => rowsOf(files, { split, toggled: folds, comments, editing }),
-    [files, split, folds, comments, editing],
+    () => rowsOf(files, { split, toggled: folds, comments, editing, decided }),
+    [files, split, folds, comments, editing, decided],
   );
   const highlight = useHighlighter();
   const scroller = useRef<HTMLDivElement>(null);
@@ -60,7 +69,10 @@ export function Diff({ chatId, files, split }: Props) {
       aria-label={t.label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
-      onKeyDown={moveBetweenLines}
+      onKeyDown={event => {
+        moveBetweenLines(event);
+        if (onDecide !== undefined) onReviewKey(event);
+      }}
       className="min-h-0 flex-1 overflow-y-auto overflow-x-hidden"
     >
       <div className="relative" style={{ height: virtual.getTotalSize() }}>
@@ -83,6 +95,9 @@ export function Diff({ chatId, files, split }: Props) {
                   onComment={onComment}
                   onToggle={toggle}
                   onDone={() => setEditing(null)}
+                  verbsOf={verbsOf ?? noVerbs}
+                  stateOf={stateOf ?? noState}
+                  onDecide={onDecide ?? noVerbs}
                 />
               </div>
             )
@@ -124,16 +139,47 @@ interface RowProps {
   onComment: (file: DiffFile, line: Line, extend: boolean) => void;
   onToggle: (path: string) => void;
   onDone: () => void;
+  verbsOf: (path: string) => readonly Verb[];
+  stateOf: (path: string) => ChangeShown["state"] | null;
+  onDecide: (path: string, hunk: number | null, verb: Verb) => void;
 }
 
-function RowView({ highlight, row, chatId, editing, onComment, onToggle, onDone }: RowProps) {
+const noVerbs = (): readonly Verb[] => NONE;
+const noState = () => null;
+
+function RowView(props: RowProps) {
+  const { highlight, row, chatId, editing, onComment, onToggle, onDone, verbsOf, stateOf, onDecide } = props;
   switch (row.kind) {
     case "file":
-      return <FileHead file={row.file} open={row.open} onToggle={() => onToggle(row.file.path)} />;
+      return (
+        <FileHead
+          file={row.file}
+          open={row.open}
+          onToggle={() => onToggle(row.file.path)}
+          state={stateOf(row.file.path)}
+        >
+          <Verbs
+            verbs={verbsOf(row.file.path)}
+            what={row.file.path}
+            onVerb={verb => onDecide(row.file.path, null, verb)}
+          />
+        </FileHead>
+      );
     case "note":
       return <p className="px-3 py-1.5 text-faint text-xs">{row.file.binary ? t.binary : t.noLines}</p>;
     case "hunk":
-      return <p className="truncate bg-sunken px-3 py-0.5 font-mono text-faint text-xs">{row.text || "…"}</p>;
+      return (
+        <div data-review className="flex items-center gap-2 bg-sunken px-3 py-0.5 text-faint text-xs">
+          <p className="min-w-0 flex-1 truncate font-mono">{row.text || "…"}</p>
+          {row.file.hunks.length > 1 && (
+            <Verbs
+              verbs={verbsOf(row.file.path)}
+              what={t.hunk(row.index + 1, row.file.path)}
+              onVerb={verb => onDecide(row.file.path, row.index, verb)}
+            />
+          )}
+        </div>
+      );
     case "line":
       return (
         <LineRow
@@ -160,40 +206,100 @@ function RowView({ highlight, row, chatId, editing, onComment, onToggle, onDone 
   }
 }
 
-function FileHead({ file, open, onToggle }: { file: DiffFile; open: boolean; onToggle: () => void }) {
+const ICONS = { apply: Check, reject: X, undo: Undo2 };
+const KEYS: Record<string, Verb> = { a: "apply", r: "reject", u: "undo" };
+
+/** What can be done with a file or a hunk. */
+function Verbs(props: { verbs: readonly Verb[]; what: string; onVerb: (verb: Verb) => void }) {
+  return props.verbs.map(verb => (
+    <IconButton
+      key={verb}
+      small
+      icon={ICONS[verb]}
+      label={t.verbs[verb](props.what)}
+      data-verb={verb}
+      onClick={() => props.onVerb(verb)}
+    />
+  ));
+}
+
+/** j and k lead through files and hunks, a applies, r rejects, u takes back, c comments. */
+function onReviewKey(event: KeyboardEvent<HTMLElement>): void {
+  const target = event.target;
+  if (!(target instanceof HTMLElement) || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (["INPUT", "TEXTAREA"].includes(target.tagName)) return;
+  const heads = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-review]")].sort(
+    (one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top,
+  );
+  const here = target.closest<HTMLElement>("[data-review]");
+  const at = here === null ? -1 : heads.indexOf(here);
+  if (event.key === "j" || event.key === "k") {
+    const next = heads[at + (event.key === "j" ? 1 : -1)];
+    next?.querySelector<HTMLElement>("button")?.focus();
+    next?.scrollIntoView({ block: "nearest" });
+  } else if (event.key === "c") {
+    const below = here?.closest("[data-index]")?.nextElementSibling;
+    below?.querySelector<HTMLElement>("[data-line]")?.click();
+  } else {
+    const verb = KEYS[event.key];
+    if (verb === undefined) return;
+    here?.querySelector<HTMLElement>(`[data-verb="${verb}"]`)?.click();
+  }
+  event.preventDefault();
+}
+
+interface HeadProps {
+  file: DiffFile;
+  open: boolean;
+  onToggle: () => void;
+  state: ChangeShown["state"] | null;
+  children: ReactNode;
+}
+
+function FileHead({ file, open, onToggle, state, children }: HeadProps) {
   const collisions = useChat(state => state.collisions);
   const collision = useMemo(() => byPath(collisions).get(file.path), [collisions, file.path]);
   return (
-    <div className="border-line border-y bg-sunken">
-      <h2>
-        <button
-          type="button"
-          aria-expanded={open}
-          onClick={onToggle}
-          className="tabular flex min-h-9 w-full items-center gap-2 px-2 text-left text-xs hover:bg-hover"
-        >
-          <ChevronRight
-            aria-hidden
-            className={clsx("size-4 shrink-0 text-faint transition-transform", open && "rotate-90")}
-          />
-          <span className="min-w-0 flex-1 break-all font-mono">
-            {file.status === "renamed" && <span className="text-faint">{`${file.oldPath} → `}</span>}
-            {file.path}
-          </span>
-          {file.status !== "changed" && (
-            <span
-              className={clsx(
-                "shrink-0",
-                file.status === "added" ? "text-good" : file.status === "deleted" ? "text-bad" : "text-soft",
-              )}
-            >
-              {t.statuses[file.status]}
+    <div data-review data-file={file.path} className="border-line border-y bg-sunken">
+      <div className="flex items-center pr-2">
+        <h2 className="min-w-0 flex-1">
+          <button
+            type="button"
+            aria-expanded={open}
+            onClick={onToggle}
+            className="tabular flex min-h-9 w-full items-center gap-2 px-2 text-left text-xs hover:bg-hover"
+          >
+            <ChevronRight
+              aria-hidden
+              className={clsx("size-4 shrink-0 text-faint transition-transform", open && "rotate-90")}
+            />
+            <span className="min-w-0 flex-1 break-all font-mono">
+              {file.status === "renamed" && <span className="text-faint">{`${file.oldPath} → `}</span>}
+              {file.path}
             </span>
-          )}
-          {file.added > 0 && <span className="shrink-0 text-good">{`+${file.added}`}</span>}
-          {file.removed > 0 && <span className="shrink-0 text-bad">{`−${file.removed}`}</span>}
-        </button>
-      </h2>
+            {file.status !== "changed" && (
+              <span
+                className={clsx(
+                  "shrink-0",
+                  file.status === "added"
+                    ? "text-good"
+                    : file.status === "deleted"
+                      ? "text-bad"
+                      : "text-soft",
+                )}
+              >
+                {t.statuses[file.status]}
+              </span>
+            )}
+            {file.added > 0 && <span className="shrink-0 text-good">{`+${file.added}`}</span>}
+            {file.removed > 0 && <span className="shrink-0 text-bad">{`−${file.removed}`}</span>}
+            {state !== null && state !== "applied" && (
+              <span className="shrink-0 text-soft">{t.states[state]}</span>
+            )}
+          </button>
+        </h2>
+        {children}
+      </div>
       {collision && (
         <div className="px-2 pb-2">
           <CollisionMark collision={collision} />

@@ -3,7 +3,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Columns2, FileDiff, FolderX, GitBranch, Rows2, Send } from "lucide-react";
-import { useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { call, newKey } from "@/api/client";
 import { textOf } from "@/api/problem";
 import type { OpenChat } from "@/feed/chats";
@@ -14,6 +14,7 @@ import type { PanelProps } from "@/panels/registry";
 import { texts } from "@/texts";
 import { Button, IconButton } from "@/ui/Button";
 import { toast } from "@/ui/view";
+import { AgentChanges, useChanges } from "./AgentChanges";
 import { Collisions } from "./Collisions";
 import { dropComments, messageOf, useComments } from "./comments";
 import { Diff } from "./Diff";
@@ -25,12 +26,77 @@ const WHILE_WORKING_MS = 5000;
 export default function ChangesPanel({ chatId }: PanelProps) {
   const known = useChat(state => state.chat !== null);
   const workspaceId = useChat(state => state.chat?.workspace_id ?? null);
+  const [view, setView] = useState<"agent" | "commit">("agent");
+  const [split, setSplit] = useState(false);
   if (!known) return null;
-  if (workspaceId === null) return <Empty icon={FolderX} title={t.noWorkspace} hint={t.noWorkspaceHint} />;
-  return <Workspace chatId={chatId} workspaceId={workspaceId} />;
+  const tabs = <ViewTabs view={view} onView={setView} split={split} onSplit={setSplit} />;
+  if (view === "agent") return <ByAgent chatId={chatId} split={split} tabs={tabs} />;
+  if (workspaceId === null) {
+    return (
+      <div className="flex h-full flex-col">
+        {tabs}
+        <Empty icon={FolderX} title={t.noWorkspace} hint={t.noWorkspaceHint} />
+      </div>
+    );
+  }
+  return <Workspace chatId={chatId} workspaceId={workspaceId} split={split} tabs={tabs} />;
 }
 
-function Workspace({ chatId, workspaceId }: { chatId: string; workspaceId: string }) {
+interface TabsProps {
+  view: "agent" | "commit";
+  onView: (view: "agent" | "commit") => void;
+  split: boolean;
+  onSplit: (split: boolean) => void;
+}
+
+/** By the agent, or since the last commit; unified, or side by side. */
+function ViewTabs({ view, onView, split, onSplit }: TabsProps) {
+  return (
+    <div className="flex h-10 shrink-0 items-center gap-1 pr-2 pl-3 text-xs">
+      {(["agent", "commit"] as const).map(one => (
+        <button
+          key={one}
+          type="button"
+          aria-pressed={view === one}
+          onClick={() => onView(one)}
+          className="rounded-md px-2 py-1 text-soft hover:bg-hover aria-pressed:bg-sunken aria-pressed:font-medium aria-pressed:text-text"
+        >
+          {t.views[one]}
+        </button>
+      ))}
+      <span className="flex-1" />
+      <IconButton small icon={Rows2} label={t.unified} aria-pressed={!split} onClick={() => onSplit(false)} />
+      <IconButton small icon={Columns2} label={t.split} aria-pressed={split} onClick={() => onSplit(true)} />
+    </div>
+  );
+}
+
+function ByAgent({ chatId, split, tabs }: { chatId: string; split: boolean; tabs: ReactNode }) {
+  const query = useChanges(chatId);
+  const items = query.data?.items;
+  return (
+    <div className="flex h-full flex-col">
+      {tabs}
+      {items !== undefined ? (
+        <AgentChanges chatId={chatId} split={split} items={items} onDone={() => void query.refetch()} />
+      ) : query.error !== null ? (
+        <Unreadable error={query.error} />
+      ) : (
+        <p className="p-4 text-faint text-sm">{texts.common.loading}</p>
+      )}
+      <SendComments chatId={chatId} />
+    </div>
+  );
+}
+
+interface WorkspaceProps {
+  chatId: string;
+  workspaceId: string;
+  split: boolean;
+  tabs: ReactNode;
+}
+
+function Workspace({ chatId, workspaceId, split, tabs }: WorkspaceProps) {
   const working = useChat(state => isWorking(state.chat));
   const query = useQuery({
     queryKey: ["diff", workspaceId],
@@ -47,36 +113,32 @@ function Workspace({ chatId, workspaceId }: { chatId: string; workspaceId: strin
   useEffect(() => void refetch(), [refetch, moment]);
   const text = query.data?.diff;
   const files = useMemo(() => (text === undefined ? null : parseDiff(text)), [text]);
-  const [split, setSplit] = useState(false);
-  if (query.data?.git === false) return <NoGit />;
-  if (query.error !== null && files === null) return <Unreadable error={query.error} />;
-  if (files === null) return <p className="p-4 text-faint text-sm">{texts.common.loading}</p>;
+  if (query.data?.git === false || files === null) {
+    return (
+      <div className="flex h-full flex-col">
+        {tabs}
+        {query.data?.git === false ? (
+          <NoGit />
+        ) : query.error !== null ? (
+          <Unreadable error={query.error} />
+        ) : (
+          <p className="p-4 text-faint text-sm">{texts.common.loading}</p>
+        )}
+      </div>
+    );
+  }
   const added = files.reduce((sum, file) => sum + file.added, 0);
   const removed = files.reduce((sum, file) => sum + file.removed, 0);
   return (
     <div className="flex h-full flex-col">
-      <div className="tabular flex h-10 shrink-0 items-center gap-2 pr-2 pl-3 text-xs">
+      {tabs}
+      <div className="tabular flex shrink-0 items-center gap-2 px-3 pb-2 text-xs">
         <span className="font-medium">{t.files(files.length)}</span>
         {files.length > 0 && (
           <span>
             <span className="text-good">{`+${added}`}</span> <span className="text-bad">{`−${removed}`}</span>
           </span>
         )}
-        <span className="flex-1" />
-        <IconButton
-          small
-          icon={Rows2}
-          label={t.unified}
-          aria-pressed={!split}
-          onClick={() => setSplit(false)}
-        />
-        <IconButton
-          small
-          icon={Columns2}
-          label={t.split}
-          aria-pressed={split}
-          onClick={() => setSplit(true)}
-        />
       </div>
       <Collisions files={files} />
       {files.length === 0 ? (

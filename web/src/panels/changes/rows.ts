@@ -6,7 +6,7 @@ import { counterparts, type DiffFile, type Line, type Pair, pairs } from "./pars
 export type Row =
   | { kind: "file"; key: string; file: DiffFile; open: boolean }
   | { kind: "note"; key: string; file: DiffFile }
-  | { kind: "hunk"; key: string; text: string }
+  | { kind: "hunk"; key: string; text: string; file: DiffFile; index: number }
   | { kind: "line"; key: string; file: DiffFile; line: Line; other: Line | null }
   | { kind: "pair"; key: string; file: DiffFile; pair: Pair }
   | { kind: "comment"; key: string; comment: Comment }
@@ -23,6 +23,8 @@ export interface Look {
   toggled: ReadonlySet<string>;
   comments: readonly Comment[];
   editing: Editing | null;
+  /** Each hunk can be decided on, so each has a head. */
+  decided?: boolean;
 }
 
 const LONG = 400;
@@ -55,8 +57,8 @@ export function rowsOf(files: readonly DiffFile[], look: Look): Row[] {
       }
     };
     file.hunks.forEach((hunk, index) => {
-      if (!beginsAtFirst(hunk.lines)) {
-        rows.push({ kind: "hunk", key: `${file.path} @${index}`, text: hunk.context });
+      if (look.decided || !beginsAtFirst(hunk.lines)) {
+        rows.push({ kind: "hunk", key: `${file.path} @${index}`, text: hunk.context, file, index });
       }
       if (look.split) {
         for (const pair of pairs(hunk.lines)) {

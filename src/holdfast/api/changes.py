@@ -1,0 +1,142 @@
+"""Changes of files: what a chat's agents changed, taking it back, rewinding the chat."""
+
+from typing import Annotated
+
+from litestar import Router, get, post
+from litestar.params import JSONBody, QueryParameter
+from msgspec import Meta
+
+from holdfast.api.problems import invalid
+from holdfast.api.services import By, InPath, With, needs, own_chat
+from holdfast.changes.control import ChangeSelection, ChosenChange, DecidedChanges, Rewound
+from holdfast.core.changes import ChangeShown, RewindWhat
+from holdfast.core.ids import MessageId, is_uuid7
+from holdfast.core.shapes import Border, Record
+
+Path = Annotated[str, Meta(min_length=1, max_length=4096)]
+Number = Annotated[int, Meta(ge=0, le=100_000)]
+Since = Annotated[
+    str,
+    QueryParameter(
+        max_length=64, description="turn: the newest turn; base: all; or the id of a checkpoint: after it."
+    ),
+]
+
+
+class CheckpointShown(Record, frozen=True, kw_only=True):
+    id: str
+    kind: str
+    turn: int
+    step: int
+    at: str
+    # Files that were there and are not kept: ignored ones, and those over 5 MiB.
+    skipped: tuple[str, ...] = ()
+
+
+class Changes(Record, frozen=True, kw_only=True):
+    items: tuple[ChangeShown, ...]
+    checkpoints: tuple[CheckpointShown, ...]
+
+
+class ChosenIn(Border, frozen=True, kw_only=True):
+    id: Annotated[str, Meta(max_length=64)]
+    hunks: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=1000)] | None = None
+    diff_hash: Annotated[str, Meta(max_length=128)] | None = None
+
+
+class ChangeDecision(Border, frozen=True, kw_only=True):
+    """Exactly one of these says which changes are meant."""
+
+    all: bool | None = None
+    paths: Annotated[tuple[Path, ...], Meta(min_length=1, max_length=5000)] | None = None
+    changes: Annotated[tuple[ChosenIn, ...], Meta(min_length=1, max_length=5000)] | None = None
+    turn: Number | None = None
+    # A rewind or an undo that is to be taken back itself.
+    checkpoint: Annotated[str, Meta(max_length=64)] | None = None
+
+
+class RewindChat(Border, frozen=True, kw_only=True):
+    message_id: Annotated[str, Meta(max_length=64)]
+    what: RewindWhat = "both"
+    preview: bool = False
+
+
+@get("/chats/{chat_id:str}/changes", guards=[needs("chats:read")])
+async def list_changes(chat_id: InPath, services: With, caller: By, since: Since = "base") -> Changes:
+    """What the chat and its sub-agents changed, one entry for each file."""
+    chat = await own_chat(services, caller, chat_id)
+    items, kept = await services.changes.listed(chat, since)
+    return Changes(
+        items=items,
+        checkpoints=tuple(
+            CheckpointShown(
+                id=one.id,
+                kind=one.kind,
+                turn=one.turn,
+                step=one.step,
+                at=one.created_at.isoformat().replace("+00:00", "Z"),
+                skipped=one.skipped,
+            )
+            for one in kept
+        ),
+    )
+
+
+@post("/chats/{chat_id:str}/changes/undo", guards=[needs("chats:write")], status_code=200)
+async def undo_changes(
+    chat_id: InPath, data: JSONBody[ChangeDecision], services: With, caller: By
+) -> DecidedChanges:
+    """Take changes back, by file, hunk or turn. What others changed since is merged, or named and left."""
+    chat = await own_chat(services, caller, chat_id)
+    return await services.changes.undo(chat, _selection(data), caller.user.id)
+
+
+@post("/chats/{chat_id:str}/changes/apply", guards=[needs("chats:write")], status_code=200)
+async def apply_changes(
+    chat_id: InPath, data: JSONBody[ChangeDecision], services: With, caller: By
+) -> DecidedChanges:
+    """Changes that wait in a draft go into the workspace, merged with what is there now."""
+    chat = await own_chat(services, caller, chat_id)
+    return await services.changes.apply(chat, _selection(data), caller.user.id)
+
+
+@post("/chats/{chat_id:str}/changes/reject", guards=[needs("chats:write")], status_code=200)
+async def reject_changes(
+    chat_id: InPath, data: JSONBody[ChangeDecision], services: With, caller: By
+) -> DecidedChanges:
+    """Changes that wait in a draft are taken back there, and the agent is told."""
+    chat = await own_chat(services, caller, chat_id)
+    return await services.changes.reject(chat, _selection(data), caller.user.id)
+
+
+@post("/chats/{chat_id:str}/changes/rewind", guards=[needs("chats:write")], status_code=200)
+async def rewind_chat(chat_id: InPath, data: JSONBody[RewindChat], services: With, caller: By) -> Rewound:
+    """Back to just before a message of the user: files, conversation, or both. `preview` only tells."""
+    chat = await own_chat(services, caller, chat_id)
+    if not is_uuid7(data.message_id):
+        raise invalid("message_id", "not an id")
+    return await services.changes.rewind(
+        chat, MessageId(data.message_id), data.what, caller.user.id, preview=data.preview
+    )
+
+
+def _selection(data: ChangeDecision) -> ChangeSelection:
+    given = [name for name in data.__struct_fields__ if getattr(data, name) not in (None, False)]
+    if len(given) != 1:
+        raise invalid("changes", "give one of all, paths, changes, turn, checkpoint")
+    return ChangeSelection(
+        everything=data.all is True,
+        paths=data.paths or (),
+        changes=tuple(
+            ChosenChange(id=one.id, hunks=one.hunks, diff_hash=one.diff_hash) for one in data.changes or ()
+        ),
+        turn=data.turn,
+        checkpoint=data.checkpoint,
+    )
+
+
+router = Router(
+    "/",
+    route_handlers=[list_changes, apply_changes, reject_changes, undo_changes, rewind_chat],
+    tags=["changes"],
+)

@@ -1,0 +1,168 @@
+"""Changes as people see them: one for each file, from what it was before the first change to what the last
+made of it; renames told from deletions and creations; what a diff is, and which hunks it has. Pure, but
+for the contents."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from holdfast.changes.entries import Contents
+from holdfast.changes.merging import hunks_of
+from holdfast.core.changes import ChangeShown, FileChange, FileState, Operation
+from holdfast.core.ids import ChatId, MessageId
+from holdfast.core.shapes import Record
+from holdfast.workspaces.files.diffs import changed_lines, unified_diff
+from holdfast.workspaces.files.encoding import decode, printable
+
+DIFF_CHARACTERS = 200_000
+
+
+class Chain(Record, frozen=True, kw_only=True):
+    """Changes of one path that follow each other, in the same state."""
+
+    rows: tuple[FileChange, ...]
+
+    @property
+    def last(self) -> FileChange:
+        return self.rows[-1]
+
+    @property
+    def path(self) -> str:
+        return self.last.path
+
+    @property
+    def before(self) -> FileState | None:
+        return self.rows[0].before
+
+    @property
+    def after(self) -> FileState | None:
+        return self.last.after
+
+    @property
+    def is_nothing(self) -> bool:
+        return self.before == self.after
+
+
+def chains(rows: Iterable[FileChange]) -> list[Chain]:
+    """In the order of their paths; rows are given oldest first. Directories count too."""
+    found: dict[str, list[list[FileChange]]] = {}
+    for row in rows:
+        of_path = found.setdefault(row.path, [])
+        last = of_path[-1][-1] if of_path else None
+        follows = last is not None and last.state == row.state and last.place == row.place
+        # What others did in between begins a new one.
+        if follows and last is not None and last.after == row.before:
+            of_path[-1].append(row)
+        else:
+            of_path.append([row])
+    return [Chain(rows=tuple(group)) for path in sorted(found) for group in found[path]]
+
+
+class ShownDifference(Record, frozen=True, kw_only=True):
+    diff: str
+    additions: int
+    deletions: int
+    hunks: int
+
+
+def difference(
+    path: str, before: FileState | None, after: FileState | None, contents: Contents
+) -> ShownDifference:
+    """With modes, links and what is no text in words."""
+    notes: list[str] = []
+    if before is not None and after is not None:
+        if before.kind != after.kind:
+            notes.append(f"{before.kind} becomes {after.kind}\n")
+        elif before.mode != after.mode:
+            notes.append(f"old mode {before.mode:o}\nnew mode {after.mode:o}\n")
+    elif (new := after or before) is not None and new.kind == "file" and new.mode & 0o111:
+        notes.append(f"{'new' if before is None else 'deleted'} file mode {new.mode:o}\n")
+    old, new_text = _text(before, contents), _text(after, contents)
+    same = before is not None and after is not None and before.blob == after.blob
+    if same or (before or after) is None:
+        return ShownDifference(diff="".join(notes), additions=0, deletions=0, hunks=0)
+    if (before is not None and old is None) or (after is not None and new_text is None):
+        notes.append(f"Binary or large file {path} differs\n")
+        return ShownDifference(diff="".join(notes), additions=0, deletions=0, hunks=0)
+    diff = unified_diff(path, old, new_text, DIFF_CHARACTERS)
+    lines = changed_lines(old or "", new_text or "")
+    return ShownDifference(
+        diff="".join(notes) + diff,
+        additions=sum(end - start for _, _, start, end in lines),
+        deletions=sum(end - start for start, end, _, _ in lines),
+        hunks=len(hunks_of(old or "", new_text or "")),
+    )
+
+
+def text_in(state: FileState | None, contents: Contents) -> str | None:
+    """The text of a file as it is; None: it is no file, no text, or not kept."""
+    if state is None or state.kind != "file" or not state.blob:
+        return None
+    data = contents(state.blob)
+    text = None if data is None else decode(data)
+    return None if text is None else text.text
+
+
+def _text(state: FileState | None, contents: Contents) -> str | None:
+    if state is None or state.kind == "directory":
+        return None
+    data = contents(state.blob) if state.blob else None
+    text = None if data is None else decode(data)
+    return None if text is None else printable(text.text)
+
+
+def hash_of(diff: str) -> str:
+    return hashlib.sha256(diff.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def shown_chain(
+    chain: Chain,
+    contents: Contents,
+    chat_id: ChatId,
+    message_id: MessageId | None = None,
+    collisions: Sequence[ChatId] = (),
+) -> ChangeShown:
+    last = chain.last
+    shown = difference(chain.path, chain.before, chain.after, contents)
+    operation: Operation = "create" if chain.before is None else "delete" if chain.after is None else "edit"
+    return ChangeShown(
+        id=last.id,
+        chat_id=chat_id,
+        path=chain.path,
+        operation=operation,
+        additions=shown.additions,
+        deletions=shown.deletions,
+        diff=shown.diff,
+        diff_hash=hash_of(shown.diff),
+        hunks=shown.hunks,
+        turn=last.turn,
+        step=last.step,
+        state=last.state,
+        agent=None if last.chat_id == chat_id else last.chat_id,
+        message_id=message_id,
+        collisions=tuple(collisions),
+        decided_by=last.decided_by,
+        decided_at=last.decided_at,
+    )
+
+
+def with_renames(items: Sequence[ChangeShown], found: Sequence[Chain]) -> tuple[ChangeShown, ...]:
+    """A deletion and a creation of the same content are one rename, shown at the new path."""
+    gone = {
+        (chain.before.blob, item.state): item
+        for item, chain in zip(items, found, strict=True)
+        if item.operation == "delete" and chain.before is not None and chain.before.blob
+    }
+    listed: list[ChangeShown] = []
+    taken: set[str] = set()
+    for item, chain in zip(items, found, strict=True):
+        old = None
+        if item.operation == "create" and chain.after is not None:
+            old = gone.pop((chain.after.blob, item.state), None)
+        if old is None:
+            listed.append(item)
+        else:
+            taken.add(old.id)
+            listed.append(replace(item, operation="rename", old_path=old.path))
+    return tuple(item for item in listed if item.id not in taken)

@@ -1,0 +1,214 @@
+"""What a workspace held when it was last looked at, and what is different now. Only files whose time, size,
+inode or mode moved are read. Nested repositories are ordinary files here; `.git` itself, what `.gitignore`
+names and contents over 5 MiB are not kept."""
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from holdfast.changes.objects import Objects
+from holdfast.core.changes import FileState
+from holdfast.core.shapes import Record
+from holdfast.workspaces.files.file_root import DIRECTORY, Root
+from holdfast.workspaces.files.hidden import Identities, identity_of
+from holdfast.workspaces.search.gitignore import Ignoring
+from holdfast.workspaces.search.walk import rules_of
+
+LARGEST_BYTES = 5 * 1024 * 1024
+_DEPTH = 200
+_NAMED = 1000
+# File systems count time in ticks: what changed within the last of them may change again unseen.
+_TICK_NS = 20_000_000
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class SeenEntry(msgspec.Struct, frozen=True, array_like=True):
+    """An entry as it was last looked at."""
+
+    mtime_ns: int
+    ctime_ns: int
+    size: int
+    inode: int
+    kind: str
+    mode: int
+    blob: str
+
+    @property
+    def state(self) -> FileState:
+        return FileState(kind=self.kind, mode=self.mode, blob=self.blob)  # pyright: ignore[reportArgumentType]
+
+
+class PathDifference(Record, frozen=True, kw_only=True):
+    path: str
+    before: FileState | None
+    after: FileState | None
+
+
+class WorkspaceLook(Record, frozen=True, kw_only=True):
+    """What differs from the look before, by path; and what is there and not kept."""
+
+    differences: tuple[PathDifference, ...]
+    skipped: tuple[str, ...]
+    # Whether there was a look before: else everything that is there is only taken note of.
+    first: bool
+
+
+class Shadow:
+    """Of one workspace. Blocking, one caller at a time. What a look found counts as seen only when it is told
+    so with `keep`: until then the next look finds it again."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.objects = Objects(directory)
+        self._manifest = directory / "manifest"
+        self._seen: dict[str, SeenEntry] | None = self._load()
+        self._found: dict[str, SeenEntry] = {}
+
+    def look(self, root: Root) -> WorkspaceLook:
+        before = self._seen or {}
+        skipped: list[str] = []
+        started = time.time_ns()
+        with root.open() as tree:
+            found = dict(self._walk(tree.root, "", Ignoring(), 0, tree.hidden, before, started, skipped))
+        self._found = found
+        if self._seen is None:
+            return WorkspaceLook(differences=(), skipped=tuple(skipped), first=True)
+        moved = [
+            PathDifference(path=path, before=None if old is None else old.state, after=new.state)
+            for path, new in found.items()
+            if (old := before.get(path)) is not new and (old is None or old.state != new.state)
+        ]
+        gone = before.keys() - found.keys()
+        moved += [PathDifference(path=path, before=before[path].state, after=None) for path in gone]
+        moved.sort(key=lambda each: each.path)
+        return WorkspaceLook(differences=tuple(moved), skipped=tuple(skipped), first=False)
+
+    def keep(self) -> None:
+        if self._found == self._seen:
+            return
+        self._seen = self._found
+        temporary = self._manifest.with_suffix(".new")
+        temporary.write_bytes(msgspec.msgpack.encode(self._seen))
+        temporary.replace(self._manifest)
+
+    def needed(self) -> set[str]:
+        return {seen.blob for seen in (self._seen or {}).values() if seen.blob}
+
+    def _load(self) -> dict[str, SeenEntry] | None:
+        try:
+            return msgspec.msgpack.decode(self._manifest.read_bytes(), type=dict[str, SeenEntry])
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def _walk(
+        self,
+        directory: int,
+        prefix: str,
+        ignoring: Ignoring,
+        depth: int,
+        hidden: Identities,
+        before: dict[str, SeenEntry],
+        started: int,
+        skipped: list[str],
+    ) -> Iterator[tuple[str, SeenEntry]]:
+        ignoring = ignoring.below(prefix.rstrip("/"), rules_of(directory))
+        try:
+            with os.scandir(directory) as entries:
+                inside = list(entries)
+        except OSError:
+            return
+        for entry in inside:
+            name = entry.name
+            path = prefix + name
+            try:
+                info = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # gone meanwhile
+            mode = info.st_mode
+            is_directory = stat.S_ISDIR(mode)
+            if ignoring.ignores(path, name, directory=is_directory):
+                if name != ".git" and len(skipped) < _NAMED:
+                    skipped.append(path)
+                continue
+            if identity_of(info) in hidden or not _is_kept(name):
+                continue
+            if is_directory:
+                bits = stat.S_IMODE(mode)
+                yield path, SeenEntry(0, 0, 0, 0, "directory", bits, "")
+                inner = _opened(name, directory) if depth < _DEPTH else None
+                if inner is not None:
+                    try:
+                        yield from self._walk(
+                            inner, f"{path}/", ignoring, depth + 1, hidden, before, started, skipped
+                        )
+                    finally:
+                        os.close(inner)
+                continue
+            old = before.get(path)
+            if (
+                old is not None
+                and old.mtime_ns == info.st_mtime_ns
+                and old.ctime_ns == info.st_ctime_ns
+                and old.size == info.st_size
+                and old.inode == info.st_ino
+            ):
+                yield path, old
+                continue
+            seen = self._read(name, directory, info, started)
+            if seen is not None:
+                if seen.kind == "file" and not seen.blob and len(skipped) < _NAMED:
+                    skipped.append(path)
+                yield path, seen
+
+    def _read(self, name: str, directory: int, info: os.stat_result, started: int) -> SeenEntry | None:
+        """None: it is gone, unreadable, or neither file nor link."""
+        try:
+            if stat.S_ISLNK(info.st_mode):
+                kind, blob = "link", self.objects.put(os.fsencode(os.readlink(name, dir_fd=directory)))
+            elif stat.S_ISREG(info.st_mode):
+                kind, blob = "file", self._content(name, directory, info)
+            else:
+                return None
+        except OSError:
+            return None
+        # One that may still change within this tick is read again next time.
+        fresh = max(info.st_mtime_ns, info.st_ctime_ns) > started - _TICK_NS
+        mtime = 0 if fresh else info.st_mtime_ns
+        mode = 0 if kind == "link" else stat.S_IMODE(info.st_mode)
+        return SeenEntry(mtime, info.st_ctime_ns, info.st_size, info.st_ino, kind, mode, blob)
+
+    def _content(self, name: str, directory: int, info: os.stat_result) -> str:
+        if info.st_size > LARGEST_BYTES:
+            return ""
+        descriptor = os.open(name, _FILE, dir_fd=directory)
+        try:
+            pieces: list[bytes] = []
+            left = LARGEST_BYTES + 1
+            while left > 0 and (piece := os.read(descriptor, min(left, 1 << 20))):
+                pieces.append(piece)
+                left -= len(piece)
+        finally:
+            os.close(descriptor)
+        return self.objects.put(b"".join(pieces)) if left > 0 else ""
+
+
+def _opened(name: str, directory: int) -> int | None:
+    with suppress(OSError):
+        return os.open(name, DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
+    return None
+
+
+def _is_kept(name: str) -> bool:
+    """Not temporary files of ours; nor names that are not UTF-8, which cannot be told to anybody."""
+    if name.startswith(".holdfast-") and name.endswith(".tmp"):
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

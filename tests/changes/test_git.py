@@ -1,0 +1,74 @@
+"""Commits, branches and patches through the API, looked at with the system's git."""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.api.serving import Serving
+from tests.api.test_workspaces import workspace
+from tests.changes.test_changes import call, run, walled
+
+
+def git(root: Path, *words: str) -> str:
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.com")
+    return subprocess.run(
+        ["git", *who, *words], cwd=root, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+async def test_commit_branch_and_patch(server: Serving, tmp_path: Path) -> None:
+    if not walled(server):
+        pytest.skip("without a wall git is not run")
+    admin = server.admin
+    workspace_id, root = await workspace(server)
+    (root / ".git" / "hooks" / "pre-commit").write_text("#!/bin/sh\ntouch ../ran\nexit 1\n")
+    (root / ".git" / "hooks" / "pre-commit").chmod(0o755)
+    path = f"workspaces/{workspace_id}/git"
+    assert (await admin.post(f"{path}/commit", {"message": "Nothing"})).status == 409
+    (root / "new.txt").write_text("new\n")
+    (root / "hello.py").write_text("print('bye')\n")
+    patch = await admin.get(f"{path}/patch?subject=Say%20bye")
+    assert patch.status == 200, patch
+    made = await admin.post(f"{path}/branch", {"name": "agent/work"})
+    assert (made.status, made.json["branch"]) == (201, "agent/work")
+    assert (await admin.post(f"{path}/branch", {"name": "../x"})).status == 422
+    done = await admin.post(f"{path}/commit", {"message": "Only one", "paths": ["new.txt"]})
+    assert done.status == 201, done
+    assert (
+        await asyncio.to_thread(git, root, "log", "-1", "--format=%s %H") == f"Only one {done.json['commit']}"
+    )
+    assert await asyncio.to_thread(git, root, "status", "--porcelain") == "M hello.py"
+    assert (await admin.post(f"{path}/commit", {"message": "The rest"})).status == 201
+    assert await asyncio.to_thread(git, root, "status", "--porcelain") == ""
+    assert await asyncio.to_thread(git, root, "branch", "--show-current") == "agent/work"
+    await asyncio.to_thread(git, root, "fsck", "--strict")
+    assert not (root / "ran").exists()
+    # The patch is one that `git am` takes.
+    other = tmp_path / "other"
+    await asyncio.to_thread(git, tmp_path, "clone", "-q", str(root), str(other))
+    await asyncio.to_thread(git, other, "checkout", "-q", "HEAD~2")
+    (tmp_path / "p.patch").write_bytes(patch.body)
+    await asyncio.to_thread(git, other, "am", str(tmp_path / "p.patch"))
+    assert (other / "new.txt").read_text() == "new\n"
+    assert await asyncio.to_thread(git, other, "log", "-1", "--format=%s") == "Say bye"
+
+
+async def test_worktrees_of_agents_are_listed_and_removed(server: Serving) -> None:
+    if not walled(server):
+        pytest.skip("without a wall there are no worktrees")
+    admin = server.admin
+    workspace_id, _ = await workspace(server)
+    chat = await admin.start_chat("say: hi", workspace_id=workspace_id)
+    await admin.until_settled(chat["id"])
+    child = 'call: write_file {\\"path\\": \\"x\\", \\"content\\": \\"x\\"}'
+    spawn = f'call: spawn_agent {{"prompt": "{child}", "isolation": "worktree"}}\n'
+    await run(admin, chat["id"], spawn + call("wait_agents") + "say: done")
+    path = f"workspaces/{workspace_id}/worktrees"
+    (item,) = (await admin.get(path)).json["items"]
+    assert (item["state"], item["branch"].startswith("holdfast/")) == ("changed", True)
+    assert (await admin.post(f"{path}/{item['id']}/remove")).json["items"] == []
+    assert not await asyncio.to_thread(os.path.exists, item["path"])
+    assert (await admin.post(f"{path}/{item['id']}/remove")).status == 404
