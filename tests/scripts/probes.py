@@ -3,12 +3,16 @@
 
 import asyncio
 import re
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from holdfast.core.errors import BadScript
 from holdfast.core.runs import Language
-from holdfast.scripts.engines.messages import ScriptDone
-from tests.scripts.host import run_script
+from holdfast.scripts.engines.messages import Call, PauseCall
+from holdfast.scripts.source import read_script
+from tests.scripts.host import META, run_script
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "workflows.md"
 HEADING = "### Tried one by one"
@@ -55,10 +59,13 @@ JAVASCRIPT = {name: f"if (typeof {name} === 'undefined') throw new Error()" for 
 
 PYTHON_MODULES = _words(
     """
-    abc asyncio base64 bisect collections contextlib copy csv dataclasses datetime decimal difflib enum
-    fractions functools glob hashlib heapq html inspect io itertools json logging math numbers operator
-    os pathlib pprint random re socket statistics string subprocess sys textwrap threading time
-    traceback types typing urllib uuid
+    abc array ast asyncio base64 binascii bisect calendar cmath collections collections.abc concurrent.futures
+    contextlib contextvars copy csv ctypes dataclasses datetime decimal difflib enum fnmatch fractions
+    functools glob graphlib hashlib heapq hmac html html.parser http inspect io itertools json locale logging
+    math multiprocessing numbers operator os pathlib pickle pprint queue random re reprlib secrets shlex
+    shutil socket sqlite3 statistics string struct subprocess sys tempfile textwrap threading time traceback
+    types typing unicodedata urllib.parse urllib.request uuid warnings weakref xml.etree.ElementTree zlib
+    zoneinfo
     """
 )
 PYTHON_BUILTINS = _words(
@@ -90,27 +97,71 @@ PYTHON = (
         "global": "x = 1\ndef f():\n    global x\n    x = 2\nf()",
         "nonlocal": "def f():\n    x = 1\n    def g():\n        nonlocal x\n        x = 2\n    g()\nf()",
         "try, finally": "try:\n    x = 1\nfinally:\n    x = 2",
-        "except*": "try:\n    x = 1\nexcept* ValueError:\n    pass",
-        "async with": "async def f():\n    async with x:\n        pass",
-        "async for": "async def f():\n    async for x in y:\n        pass",
+        "async with": "async def f():\n    async with asyncio.Lock():\n        pass\nawait f()",
         "f-strings": "f'{1!r:>5}'",
         "str.format": "'{:>5}'.format(1)",
         "integers of any size": "10**30 // 10**29",
         "keyword-only parameters": "def f(*, a=1):\n    return a\nf()",
         "asyncio.gather": "import asyncio\nawait asyncio.gather()",
         "asyncio.create_task": "import asyncio\nasyncio.create_task(agent('x'))",
+        "asyncio.wait_for": "await asyncio.wait_for(agent('x'), 5)",
+        "asyncio.as_completed": "for one in asyncio.as_completed([agent('x')]):\n    await one",
+        "asyncio.timeout": "async with asyncio.timeout(5):\n    await agent('x')",
+        "asyncio.TaskGroup": "async with asyncio.TaskGroup() as g:\n    g.create_task(agent('x'))",
+        "asyncio.Semaphore": "async with asyncio.Semaphore(2):\n    await agent('x')",
+        "asyncio.Queue": "q = asyncio.Queue()\nq.put_nowait(1)\nawait q.get()",
+        "asyncio.to_thread": "await asyncio.to_thread(len, [])",
+        "asyncio.run": "asyncio.run(agent('x'))",
+        "async generators": "async def g():\n    yield 1\nasync for x in g():\n    pass",
+        "exceptions with several arguments": "a, b = ValueError(1, 2).args",
+        "except*": "try:\n    raise ExceptionGroup('g', [ValueError('x')])\nexcept* ValueError:\n    x = 1",
+        "Enum": "from enum import Enum\nclass C(Enum):\n    A = 1\nC.A.name",
+        "methods as values": "sorted(['b'], key=str.lower); max({'a': 1}, key={'a': 1}.get)",
+        "re.sub with a function": "re.sub('a', lambda m: 'b', 'a')",
+        "random.Random(seed)": "import random\nrandom.Random(5).random()",
+        "random.random()": "import random\nrandom.random()",
+        "import *": "from math import *",
         "datetime.now()": "import datetime\ndatetime.datetime.now()",
     }
 )
 
 
-async def has(language: Language, body: str) -> bool:
-    end = "\nreturn 1" if language == "python" else "\n;return 1"
+async def there(language: Language, probes: dict[str, str]) -> set[str]:
+    """Those that can be read, and run; all in one script, each in a function of its own."""
+    readable = {name: body for name, body in probes.items() if _reads(language, body)}
+    each = [_function(language, number, body) for number, body in enumerate(readable.values())]
+    probed = ", ".join(f"probe{number}" for number in range(len(each)))
+    tries = _TRIES[language].replace("COUNT", str(len(each))).replace("PROBES", f"[{probed}]")
+    script = "\n".join([*each, tries])
+    found = (await run_script(language, script, choose=_agents_first)).value
+    names = list(readable)
+    return {names[number] for number in cast(list[int], found)}
+
+
+def _agents_first(calls: Sequence[Call]) -> Call:
+    return min(calls, key=lambda call: isinstance(call, PauseCall))
+
+
+def _reads(language: Language, body: str) -> bool:
     try:
-        ran = await run_script(language, body + end)
+        read_script(META[language] + _function(language, 0, body), language)
     except BadScript:
         return False
-    return isinstance(ran.stop, ScriptDone)
+    return True
+
+
+def _function(language: Language, number: int, body: str) -> str:
+    if language == "javascript":
+        return f"async function probe{number}() {{\n{body}\n}}"
+    return f"async def probe{number}():\n{textwrap.indent(body, '    ')}"
+
+
+_TRIES: dict[Language, str] = {
+    "javascript": "const found = []\nfor (const [i, probe] of PROBES.entries()) "
+    "{ try { await probe(); found.push(i) } catch {} }\nreturn found",
+    "python": "found = []\nfor i in range(COUNT):\n    try:\n        await globals()[f'probe{i}']()\n"
+    "        found.append(i)\n    except Exception:\n        pass\nreturn found",
+}
 
 
 async def section() -> str:
@@ -127,11 +178,10 @@ async def section() -> str:
         ("python", "Python", PYTHON),
     ]
     for language, title, probes in tried:
-        found = {name: await has(language, body) for name, body in probes.items()}
-        there, lacking = (
-            ", ".join(f"`{name}`" for name in found if found[name] is wanted) for wanted in (True, False)
-        )
-        lines.append(f"| {title} | {there} | {lacking} |")
+        found = await there(language, probes)
+        having = ", ".join(f"`{name}`" for name in probes if name in found)
+        lacking = ", ".join(f"`{name}`" for name in probes if name not in found)
+        lines.append(f"| {title} | {having} | {lacking} |")
     return "\n".join([*lines, ""])
 
 

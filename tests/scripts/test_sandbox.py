@@ -230,7 +230,7 @@ async def test_a_sandbox_that_dies_is_a_failure_of_its_script(language: Language
     start = start_of(read_script(META[language] + "await agent('a')", language))
     async with await Sandbox.open(language) as sandbox:
         await sandbox.start(start)
-        os.killpg(sandbox.pid, signal.SIGSEGV)
+        os.killpg(sandbox.pid, signal.SIGABRT)
         turn = await sandbox.answer(CallAnswer(call=1, spent=0))
     assert isinstance(turn.stop, ScriptFailed)
     assert turn.stop.kind == "crashed"

@@ -44,6 +44,7 @@ BEHIND = {
 # These see no program that agents can choose, and no workspace by its name.
 WITHOUT = {
     "core/subprocesses.py": "starts what the others here name",
+    "scripts/engines/python_image.py": "compiles the interpreter of scripts, which comes with us",
     "workspaces/search/searches.py": "where there is no wall: a search by descriptor, without ripgrep",
     "workspaces/search/ripgrep.py": "asks ripgrep for its version",
     "files/thumbnails.py": "where there is no wall: a picture that was copied before, by descriptor",

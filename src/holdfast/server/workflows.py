@@ -58,7 +58,7 @@ def workflows(
         ids=family.ids,
         agent_chats=AgentChats(family),
         library=library,
-        sandboxes=Sandboxes(spares=True),
+        sandboxes=Sandboxes(spares=True, kept_in=config().server.data / "interpreter"),
         settings=lambda: _settings(config()),
     )
     return WorkflowParts(runs=runs, resources=resources, crashes=crashes)

@@ -4,13 +4,12 @@ it ends, the process and everything it started are killed."""
 
 import asyncio
 import os
-import shutil
 import signal
 import sys
-import sysconfig
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -31,8 +30,9 @@ from holdfast.scripts.engines.messages import (
     ScriptWaiting,
     decode,
 )
+from holdfast.scripts.engines.python_image import image
 
-ENGINES: dict[Language, str] = {"javascript": "_quickjs", "python": "pydantic_monty"}
+ENGINES: dict[Language, str] = {"javascript": "_quickjs", "python": "wasmtime"}
 # Isolated from the environment, and without a look at what else is installed: it starts in half the time.
 _BOOT = (
     "import sys; sys.path[:0] = sys.argv[1].split(':'); "
@@ -40,18 +40,19 @@ _BOOT = (
 )
 
 
-def command_line(language: Language) -> list[str]:
-    return [sys.executable, "-I", "-S", "-c", _BOOT, ":".join(_roots(language)), _monty(), language]
+def command_line(language: Language, kept_in: Path | None = None) -> list[str]:
+    roots = ":".join(_roots(language))
+    return [sys.executable, "-I", "-S", "-c", _BOOT, roots, _image(language, kept_in), language]
 
 
 def interpreter_paths() -> tuple[str, ...]:
     return tuple(sorted({sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.realpath(sys.executable)}))
 
 
-def needed_paths(language: Language) -> tuple[str, ...]:
+def needed_paths(language: Language, kept_in: Path | None = None) -> tuple[str, ...]:
     """What a wall must let a sandbox read: the interpreter, its library, this package and the engine."""
-    monty = [_monty()] if language == "python" else []
-    return tuple(sorted({*interpreter_paths(), *_roots(language), *monty}))
+    image = _image(language, kept_in)
+    return tuple(sorted({*interpreter_paths(), *_roots(language), *([image] if image else [])}))
 
 
 def _roots(language: Language) -> tuple[str, str]:
@@ -66,9 +67,8 @@ def _package_root() -> str:
     return os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 
 
-def _monty() -> str:
-    beside = os.path.join(sysconfig.get_path("scripts"), "monty")
-    return beside if os.path.exists(beside) else shutil.which("monty") or beside
+def _image(language: Language, kept_in: Path | None) -> str:
+    return str(image(kept_in)) if language == "python" else ""
 
 
 class Sandbox:
@@ -81,9 +81,10 @@ class Sandbox:
         self._killed = False
 
     @classmethod
-    async def open(cls, language: Language, wall: Sequence[str] = ()) -> Self:
-        """`wall`: a command that runs the command after it behind the wall."""
-        process = await start_process([*wall, *command_line(language)], limit=ScriptLimits().line_bytes)
+    async def open(cls, language: Language, wall: Sequence[str] = (), kept_in: Path | None = None) -> Self:
+        """`wall`: a command that runs the command after it, walled in. `kept_in`: see `python_image`."""
+        own = await asyncio.to_thread(command_line, language, kept_in)
+        process = await start_process([*wall, *own], limit=ScriptLimits().line_bytes)
         return cls(language, process)
 
     async def __aenter__(self) -> Self:

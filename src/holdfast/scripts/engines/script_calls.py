@@ -18,10 +18,6 @@ Message = dict[str, Json]
 
 MAX_PAUSE_SECONDS = 24 * 3600
 MAX_NAME = 1000
-AGAIN = "a run that is continued must take the same way"
-NO_CLOCK = f"there is no clock: {AGAIN}. Pass the time as an argument"
-NO_CHANCE = f"random numbers are not available: {AGAIN}. Pass a seed as an argument"
-NO_SYSTEM = "a script has no files, network, processes or environment: let an agent do it"
 BUDGET_SPENT = "the budget of this run is spent"
 
 

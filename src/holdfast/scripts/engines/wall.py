@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from holdfast.core.runs import Language
 from holdfast.scripts.engines.sandbox import interpreter_paths, needed_paths
@@ -12,9 +13,9 @@ from holdfast.scripts.engines.sandbox import interpreter_paths, needed_paths
 _LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/lib32", "/etc/ld.so.cache")
 
 
-def wall(language: Language) -> tuple[str, ...]:
-    """The command to put before the sandbox's, or nothing if no working bubblewrap is installed."""
-    return walled(needed_paths(language))
+def wall(language: Language, kept_in: Path | None = None) -> tuple[str, ...]:
+    """The command to put before the sandbox's, or nothing where there is no bubblewrap that works."""
+    return walled(needed_paths(language, kept_in))
 
 
 def walled(readable: Iterable[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ the run."""
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from holdfast.core.runs import Language
 from holdfast.core.subprocesses import to_the_end
@@ -19,8 +20,10 @@ class Sandboxes:
     """Opens them, behind the wall if there is one, which is tried once. With `spares`, one more is opened
     ahead for the next use of the same language: starting is most of a short run's time."""
 
-    def __init__(self, *, spares: bool = False) -> None:
+    def __init__(self, *, spares: bool = False, kept_in: Path | None = None) -> None:
+        """`kept_in`: a directory of the server's own, for what an engine makes once."""
         self._spares = spares
+        self._kept_in = kept_in
         self._walls: dict[Language, asyncio.Task[tuple[str, ...]]] = {}
         self._ahead: dict[Language, asyncio.Task[Sandbox]] = {}
 
@@ -50,8 +53,9 @@ class Sandboxes:
     async def _new(self, language: Language) -> Sandbox:
         found = self._walls.get(language)
         if found is None:
-            found = self._walls[language] = asyncio.create_task(asyncio.to_thread(wall, language))
-        return await Sandbox.open(language, await asyncio.shield(found))
+            look = asyncio.to_thread(wall, language, self._kept_in)
+            found = self._walls[language] = asyncio.create_task(look)
+        return await Sandbox.open(language, await asyncio.shield(found), self._kept_in)
 
 
 async def _opened(opening: asyncio.Task[Sandbox]) -> Sandbox:
