@@ -101,7 +101,7 @@ async def test_depth_is_limited(scene: Scene) -> None:
     second = await scene.child(await scene.child(root))
     assert await scene.children(second) == []
     (refused,) = await scene.outputs(second, "spawn_agent")
-    assert "Sub-agents may be 2 deep" in refused
+    assert "Sub-agents may be nested 2 deep" in refused
 
 
 async def test_sub_agents_can_be_switched_off(scene: Scene) -> None:

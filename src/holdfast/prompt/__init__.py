@@ -4,6 +4,7 @@
     sources.py    the order, and what a feature implements to add a text
     workspace.py  instructions and skills of a workspace
     agents.py     instructions for agents that were not started by a person
+    modes.py      what a model is told when the mode of its chat changes
     notices.py    notices in history
     summaries.py  requests for summaries and titles
     history.py    committed history as the messages of a request

@@ -52,9 +52,7 @@ class Terms:
         most = self._agreed.max_tool_calls
         for call in calls:
             if most is not None and call.name != STRUCTURED_OUTPUT and self._calls >= most:
-                text = (
-                    f"You may make {most} tool calls, and you have used them up. Answer with what you have."
-                )
+                text = f"You may make {most} tool calls, and they are used up. Answer with what you have."
                 call = replace(call, outcome="denied", output=text, waits_for=None, effect="read")
             self._count(call.name, call.outcome)
             judged.append(call)
