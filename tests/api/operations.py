@@ -32,6 +32,8 @@ async def a_chat_and_all(admin: Client) -> Ids:
     agent = await admin.post("agents", {"name": "mine"})
     script = "meta = {'name': 'x', 'description': 'y'}\nreturn 1"
     run = await admin.post("workflow-runs", {"script": script, "language": "python"})
+    flow = "{name: f, description: d, steps: [{id: a, kind: approval, text: ok?}]}"
+    flow_run = await admin.post("flow-runs", {"flow": flow})
     me = await admin.get("session")
     token = await admin.post("tokens", {"name": "spare", "scopes": ["chats:read"]})
     return Ids(
@@ -42,6 +44,8 @@ async def a_chat_and_all(admin: Client) -> Ids:
         span_id="turn-1",
         agent_id=agent.json["id"],
         run_id=run.json["id"],
+        flow_run_id=flow_run.json["id"],
+        step_id="a",
         user_id=me.json["user"]["id"],
         token_id=token.json["token"]["id"],
         name="nothing",

@@ -103,6 +103,16 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /workflows/{name}": OWN_LIST,
     "GET /flows": OWN_LIST,
     "GET /flows/{name}": OWN_LIST,
+    "GET /flow-runs": OWN_LIST,
+    "POST /flow-runs": MAKE,
+    "GET /flow-runs/{flow_run_id}": READ,
+    "GET /flow-runs/{flow_run_id}/output": READ,
+    "POST /flow-runs/{flow_run_id}/steps/{step_id}/decision": WRITE,
+    "POST /flow-runs/{flow_run_id}/steps/{step_id}/retry": WRITE,
+    "POST /flow-runs/{flow_run_id}/retry": WRITE,
+    "POST /flow-runs/{flow_run_id}/cancel": WRITE,
+    "GET /flow-runs/{flow_run_id}/feed": READ,
+    "WS /flow-runs/{flow_run_id}/feed/ws": READ,
     "GET /workflow-runs": OWN_LIST,
     "POST /workflow-runs": MAKE,
     "GET /workflow-runs/{run_id}": READ,
@@ -139,6 +149,7 @@ TABLE: dict[str, tuple[int | str, ...]] = {
 }
 PUBLIC = {"POST /session"}
 SCRIPT = "meta = {'name': 'x', 'description': 'y'}\nreturn 1"
+FLOW = "{name: f, description: d, steps: [{id: a, kind: approval, text: ok?}]}"
 BODIES: dict[str, object] = {
     "POST /chats": {"content": "say: hi"},
     "POST /chats/import": an_export(),
@@ -158,6 +169,9 @@ BODIES: dict[str, object] = {
     "POST /agents": {"name": "fresh"},
     "PATCH /agents/{agent_id}": {"description": "x"},
     "POST /workflow-runs": {"script": SCRIPT, "language": "python"},
+    "POST /flow-runs": {"flow": FLOW},
+    "POST /flow-runs/{flow_run_id}/retry": {},
+    "POST /flow-runs/{flow_run_id}/steps/{step_id}/decision": {"decision": "approve"},
     "PUT /providers/{name}": {"kind": "demo"},
     "PUT /model-configs/{name}": {"provider": "demo", "model": "demo"},
     "PUT /models/default": {"name": None},
@@ -218,6 +232,8 @@ class Cast:
         self.ids["agent_id"] = (await own.post("agents", {"name": "mine"})).json["id"]
         run = await own.post("workflow-runs", {"script": SCRIPT, "language": "python"})
         self.ids["run_id"] = run.json["id"]
+        flow_run = await own.post("flow-runs", {"flow": FLOW})
+        self.ids |= {"flow_run_id": flow_run.json["id"], "step_id": "a"}
         suspended = (await self.clients["sus"].get("session")).json["user"]["id"]
         await server.admin.patch(f"users/{suspended}", {"suspended": True})
         return self

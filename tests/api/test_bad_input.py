@@ -309,6 +309,8 @@ FIELDS: tuple[tuple[str, str, dict[str, Any], str], ...] = (
     ("POST", "workflow-runs", {}, "name"),
     ("POST", "workflow-runs", {"script": "return 1"}, "language"),
     ("POST", "workflow-runs", {"script": "return (", "language": "javascript"}, "script"),
+    ("POST", "flow-runs", {}, "name"),
+    ("POST", "flow-runs", {"flow": "name: ["}, "flow"),
     ("POST", "workspaces", {"name": "w", "path": "relative"}, "path"),
 )
 

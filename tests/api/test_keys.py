@@ -1,6 +1,7 @@
 """Every route that changes something takes an idempotency key (rule 12): the table here is compared with the
 OpenAPI document, so that none is forgotten."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from holdfast.api.app import document
 from tests.api.exports import an_export
-from tests.api.serving import Client, Serving
+from tests.api.serving import PATIENCE_SECONDS, Client, Serving
 from tests.api.test_calls import asked
 from tests.api.test_grants import asks, decide
 from tests.api.test_queue import busy_chat, queue
@@ -110,6 +111,23 @@ async def _put(admin: Client, path: str, body: object) -> Ready:
     return {"name": "gone"}, None
 
 
+FLOW = "{name: f, description: d, steps: [{id: a, kind: approval, text: ok?}]}"
+
+
+async def _cancelled_flow(admin: Client, body: object) -> Ready:
+    run = (await admin.post("flow-runs", {"flow": FLOW})).json
+    await admin.post(f"flow-runs/{run['id']}/cancel")
+    return {"flow_run_id": run["id"], "step_id": "a"}, body
+
+
+async def _flow_approval(admin: Client) -> Ready:
+    run = (await admin.post("flow-runs", {"flow": FLOW})).json
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while (await admin.get(f"flow-runs/{run['id']}")).json["steps"][0]["state"] != "waiting":
+            await asyncio.sleep(0.05)
+    return {"flow_run_id": run["id"], "step_id": "a"}, {"decision": "approve"}
+
+
 ROUTES: dict[str, Make] = {
     "POST chats": _only({"content": "say: hi"}),
     "POST chats/import": _only(an_export()),
@@ -144,6 +162,13 @@ ROUTES: dict[str, Make] = {
     "POST workflow-runs/{run_id}/cancel": lambda admin, _: _made(
         admin, "run_id", "workflow-runs", {"script": SCRIPT, "language": "python"}
     ),
+    "POST flow-runs": _only({"flow": FLOW}),
+    "POST flow-runs/{flow_run_id}/cancel": lambda admin, _: _made(
+        admin, "flow_run_id", "flow-runs", {"flow": FLOW}
+    ),
+    "POST flow-runs/{flow_run_id}/retry": lambda admin, _: _cancelled_flow(admin, {}),
+    "POST flow-runs/{flow_run_id}/steps/{step_id}/retry": lambda admin, _: _cancelled_flow(admin, None),
+    "POST flow-runs/{flow_run_id}/steps/{step_id}/decision": lambda admin, _: _flow_approval(admin),
     "PUT providers/{name}": _only({"kind": "openai", "api_key": "k"}, name="p"),
     "DELETE providers/{name}": lambda admin, _: _put(admin, "providers", {"kind": "openai", "api_key": "k"}),
     "PUT model-configs/{name}": _only(MODEL, name="m"),

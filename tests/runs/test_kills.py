@@ -84,14 +84,15 @@ async def provider() -> AsyncIterator[Provider]:
 class Victims:
     """One process after the other on the same database."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, module: str = "tests.runs.victim") -> None:
         self.order = order
+        self._module = module
         self._processes: list[asyncio.subprocess.Process] = []
 
     async def start(self, **more: object) -> asyncio.subprocess.Process:
         order = msgspec.json.encode(msgspec.structs.replace(self.order, **more)).decode()
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.runs.victim", order),
+            *(sys.executable, "-m", self._module, order),
             cwd=ROOT,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

@@ -20,6 +20,14 @@ BOUNDED = {
     "/usage": {".items": "1 000 lines"},
     "/agents/{agent_id}": {".tools": "checked when they are set"},
     "/flows/{name}": {".graph.steps": "1 000 of a flow", ".graph.batches": "of a flow of 512 KiB"},
+    "/flow-runs/{flow_run_id}": {
+        ".steps": "1 000",
+        ".switches": "1 000 steps",
+        ".log": "2 000 lines",
+        ".error.steps": "1 000",
+        ".graph.steps": "1 000",
+        ".graph.batches": "of a flow of 512 KiB",
+    },
     "/workflows/{name}": {".phases": "of a script of 512 KiB", ".warnings": "200"},
     "/workflow-runs/{run_id}": {
         ".phases": "500",

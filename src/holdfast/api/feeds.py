@@ -11,6 +11,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.accounts.access import Caller
 from holdfast.api.bodies import JsonRequest
+from holdfast.api.flow_runs import seen_flow_run
 from holdfast.api.gate import refuse
 from holdfast.api.problems import Problem, invalid, problem_of
 from holdfast.api.request_checks import check_names
@@ -105,6 +106,27 @@ async def run_feed(
     return Streamed(respond)
 
 
+@get("/flow-runs/{flow_run_id:str}/feed", guards=[needs("chats:read")], media_type="text/event-stream")
+async def flow_run_feed(
+    request: JsonRequest, flow_run_id: InPath, services: With, caller: By, cursor: After = None
+) -> Streamed:
+    """Everything that happens in the run of a flow, as server-sent events; it ends when the run is over and
+    all of it was told. A client that comes back with `Last-Event-ID` (or `cursor`) gets what it missed,
+    once."""
+    check_open(services)
+    run = await seen_flow_run(services, caller, flow_run_id)
+    seen = request.headers.get("Last-Event-ID") or cursor
+
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+        async with (
+            services.feeds.opened(caller),
+            services.hub.watch_flow_run(run.id, cursor=seen, label=caller.credential_id) as watcher,
+        ):
+            await sse.respond(watcher, receive, send, abort=_offered(scope).get("abort"))
+
+    return Streamed(respond)
+
+
 Socket = WebSocket[Any, Any, Any]
 Watching = AbstractAsyncContextManager[Watcher]
 
@@ -131,6 +153,18 @@ async def run_feed_socket(socket: Socket, run_id: InPath, services: With, caller
         check_names(socket, ("cursor",))
         run = await own_run(services, caller, run_id)
         return services.hub.watch_run(run.id, cursor=_seen(socket), label=caller.credential_id)
+
+    await _talk(socket, services, caller, find)
+
+
+@websocket("/flow-runs/{flow_run_id:str}/feed/ws")
+async def flow_run_feed_socket(socket: Socket, flow_run_id: InPath, services: With, caller: By) -> None:
+    """The feed of a flow's run over a WebSocket."""
+
+    async def find() -> Watching:
+        check_names(socket, ("cursor",))
+        run = await seen_flow_run(services, caller, flow_run_id)
+        return services.hub.watch_flow_run(run.id, cursor=_seen(socket), label=caller.credential_id)
 
     await _talk(socket, services, caller, find)
 
@@ -181,5 +215,15 @@ def _tail(given: str | None) -> int | None:
 
 
 router = Router(
-    "/", route_handlers=[chat_feed, list_feed, run_feed, chat_feed_socket, run_feed_socket], tags=["feeds"]
+    "/",
+    route_handlers=[
+        chat_feed,
+        list_feed,
+        run_feed,
+        chat_feed_socket,
+        run_feed_socket,
+        flow_run_feed,
+        flow_run_feed_socket,
+    ],
+    tags=["feeds"],
 )

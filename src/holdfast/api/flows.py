@@ -78,7 +78,7 @@ async def read_flow(
 
 async def _found(services: Services, caller: Caller, workspace_id: str | None) -> tuple[FlowFile, ...]:
     wanted = await find_workspace(services, caller, workspace_id)
-    return await services.flow_library.listed(wanted, caller.user.id)
+    return await services.flow_runs.library.listed(wanted, caller.user.id)
 
 
 def _rank(file: FlowFile) -> int:

@@ -123,6 +123,7 @@ def finished(document: dict[str, Any]) -> dict[str, Any]:
     document["x-feed-events"] = _data_of("chat")
     document["x-list-feed-events"] = _data_of("chats")
     document["x-run-feed-events"] = _data_of("run")
+    document["x-flow-run-feed-events"] = _data_of("flow_run")
     document["security"] = [{"token": []}, {"session": []}]
     return document
 

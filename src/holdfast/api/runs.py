@@ -129,7 +129,7 @@ async def _wanted(services: Services, caller: Caller, data: StartRun) -> RunRequ
         script=data.script,
         language=data.language,
         args=data.args,
-        budget=_tokens(data.budget),
+        budget=tokens_of(data.budget),
         model=data.model,
         effort=data.effort,
         max_concurrency=data.max_concurrency,
@@ -171,7 +171,7 @@ async def _earlier(services: Services, caller: Caller, data: StartRun) -> Run | 
     return found
 
 
-def _tokens(budget: int | BudgetIn | None) -> int | None:
+def tokens_of(budget: int | BudgetIn | None) -> int | None:
     if isinstance(budget, BudgetIn):
         if budget.cost_usd_micros is not None:
             raise invalid("budget.cost_usd_micros", "the budget of a run is in output tokens")

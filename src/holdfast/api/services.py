@@ -30,7 +30,7 @@ from holdfast.core.clock import Clock
 from holdfast.core.ids import ChatId, Ids, is_uuid7
 from holdfast.feed.hub import Hub
 from holdfast.files.stored_files import StoredFiles
-from holdfast.flows.discovery import FlowLibrary
+from holdfast.flows.runs.flow_start import FlowRuns
 from holdfast.providers.discovery import Discovery
 from holdfast.providers.registry import ModelRegistry as Providers
 from holdfast.scripts.runs.run_start import Runs
@@ -78,7 +78,7 @@ class Services:
     changes: ChangeControl
     worktrees: Worktrees
     runs: Runs
-    flow_library: FlowLibrary
+    flow_runs: FlowRuns
     # The configuration as it is now: it may be read again while the server runs.
     config: Callable[[], Config]
     # Reloads providers and models from file, environment and database.

@@ -9,10 +9,11 @@ from holdfast.cli.wording import short, title
 from holdfast.core.accounts import User
 from holdfast.core.chats import Chat
 from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.flow_shapes import FlowRunListed, FlowRunShown
 from holdfast.core.ids import is_uuid7
 from holdfast.core.run_shapes import RunListed, RunShown
 
-T = TypeVar("T", Chat, RunListed)
+T = TypeVar("T", Chat, RunListed, FlowRunListed)
 
 LAST = "last"
 # How far back the part of an id is looked for.
@@ -53,6 +54,22 @@ async def _listed_run(client: Client, word: str) -> RunListed:
     _check_part("run", word)
     found = await client.listed("/workflow-runs", RunListed, {"limit": _LOOKED_AT})
     return _only("run", word, found, lambda run: neutral_line(run.name, 30), "holdfast workflow show")
+
+
+async def find_flow_run(client: Client, word: str) -> FlowRunShown:
+    run_id = word if is_uuid7(word) else (await _listed_flow_run(client, word)).id
+    return await client.get(f"/flow-runs/{run_id}", FlowRunShown)
+
+
+async def _listed_flow_run(client: Client, word: str) -> FlowRunListed:
+    if word == LAST:
+        newest = await client.listed("/flow-runs", FlowRunListed, {"limit": 1})
+        if not newest:
+            raise NotFound("There is no run yet; `holdfast flow run` starts one.")
+        return newest[0]
+    _check_part("run", word)
+    found = await client.listed("/flow-runs", FlowRunListed, {"limit": _LOOKED_AT})
+    return _only("run", word, found, lambda run: neutral_line(run.name, 30), "holdfast flow show")
 
 
 def _check_part(kind: str, word: str) -> None:

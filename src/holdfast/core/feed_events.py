@@ -12,6 +12,7 @@ from holdfast.core.chats import Chat, Status, Waiting
 from holdfast.core.collisions import Collision
 from holdfast.core.events import Episode
 from holdfast.core.failures import Failure, Retry
+from holdfast.core.flow_shapes import FlowLineShown, FlowRunData, FlowStepShown
 from holdfast.core.ids import ChatId
 from holdfast.core.messages import Message, QueueItem, Role
 from holdfast.core.parts import LivePart
@@ -21,8 +22,8 @@ from holdfast.core.shapes import Record
 from holdfast.core.spans import Span
 from holdfast.core.usage import Budget, Usage
 
-# chat: what happens in one chat.  chats: a user's list of chats.  run: a workflow run.
-FeedKind = Literal["chat", "chats", "run"]
+# chat: what happens in one chat.  chats: a user's list of chats.  run: a workflow run.  flow_run: a flow's.
+FeedKind = Literal["chat", "chats", "run", "flow_run"]
 EventName = Literal[
     "action_required",
     "budget",
@@ -48,6 +49,7 @@ EventName = Literal[
     "run",
     "span",
     "status",
+    "step",
     "usage",
 ]
 # closing: the server is stopping.  deleted: there is nothing left to watch.  access: the watcher lost its
@@ -154,6 +156,9 @@ CATALOGUE: tuple[FeedEvent, ...] = (
     FeedEvent("log", LineShown, ("run",)),
     FeedEvent("call", CallShown, ("run",)),
     FeedEvent("budget", Budget, ("run",)),
+    FeedEvent("run", FlowRunData, ("flow_run",)),
+    FeedEvent("step", FlowStepShown, ("flow_run",)),
+    FeedEvent("log", FlowLineShown, ("flow_run",)),
     FeedEvent("caught_up", CaughtUp, get_args(FeedKind)),
     FeedEvent("closing", Closing, get_args(FeedKind)),
 )

@@ -1,7 +1,7 @@
 """Where a chat comes from: a union tagged by `kind`, which never changes. A new kind of chat is a new member
 here. Who waits for the chat's end, and whether it is listed, follows from its origin."""
 
-from holdfast.core.ids import CallId, ChatId, RunId
+from holdfast.core.ids import CallId, ChatId, FlowRunId, RunId
 from holdfast.core.shapes import Record
 
 
@@ -26,13 +26,20 @@ class FromRun(_Origin, frozen=True, kw_only=True, tag="run"):
     run_id: RunId
 
 
+class FromFlowStep(_Origin, frozen=True, kw_only=True, tag="flow_step"):
+    """An agent of a step of a flow's run."""
+
+    flow_run_id: FlowRunId
+    step_id: str
+
+
 class FromFork(_Origin, frozen=True, kw_only=True, tag="fork"):
     """A person's copy of another chat, which may have been deleted since."""
 
     chat_id: ChatId
 
 
-Origin = FromPerson | FromChat | FromRun | FromFork
+Origin = FromPerson | FromChat | FromRun | FromFlowStep | FromFork
 
 PERSON = FromPerson()
 
@@ -46,10 +53,13 @@ def parent_call_of(origin: Origin) -> CallId | None:
 
 
 def run_of(origin: Origin) -> RunId | None:
+    """The run it works for, of a workflow or of a flow."""
+    if isinstance(origin, FromFlowStep):
+        return RunId(origin.flow_run_id)
     return origin.run_id if isinstance(origin, FromRun) else None
 
 
 def is_agent(origin: Origin) -> bool:
     """Whether something other than a person waits for its end. Such a chat is not in the chat list and uses
     an agent's slot."""
-    return isinstance(origin, (FromChat, FromRun))
+    return isinstance(origin, (FromChat, FromRun, FromFlowStep))

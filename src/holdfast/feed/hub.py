@@ -24,9 +24,10 @@ import structlog
 
 from holdfast.bus.interface import Bus
 from holdfast.core.errors import HoldfastError, StoreClosed
-from holdfast.core.ids import ChatId, RunId, UserId
+from holdfast.core.ids import ChatId, FlowRunId, RunId, UserId
 from holdfast.feed.chat_list import ChatList
 from holdfast.feed.cursor import START, Position, decode
+from holdfast.feed.flow_room import FlowRoom
 from holdfast.feed.limits import LIMITS, FeedLimits
 from holdfast.feed.room import ALWAYS, Room
 from holdfast.feed.run_room import RunRoom
@@ -105,6 +106,16 @@ class Hub:
         """Ends by itself when everything about a finished run was sent."""
         async with self.watch_source(
             RunRoom, run_id, lambda room, watcher: room.enter(watcher, cursor), label=label
+        ) as watcher:
+            yield watcher
+
+    @asynccontextmanager
+    async def watch_flow_run(
+        self, run_id: FlowRunId, *, cursor: str | None = None, label: object = None
+    ) -> AsyncGenerator[Watcher]:
+        """The same for the run of a flow."""
+        async with self.watch_source(
+            FlowRoom, run_id, lambda room, watcher: room.enter(watcher, cursor), label=label
         ) as watcher:
             yield watcher
 

@@ -470,3 +470,23 @@ def failing(graph: Graph, rows: Rows) -> tuple[str, ...]:
         and rows[step.id].state in ("failed", "timed_out")
         and not any(rows[name].state == "succeeded" for name in graph.below(step.id))
     )
+
+
+def begins_again(graph: Graph, rows: Rows, wanted: Iterable[str]) -> tuple[FlowStep, ...]:
+    """These steps and all that follow them, as if they had not been run. The attempt rises, so that whatever
+    is still on its way from before is refused."""
+    names = set(wanted)
+    for name in tuple(names):
+        names |= graph.below(name)
+    return tuple(
+        FlowStep(
+            id=row.id,
+            kind=row.kind,
+            position=row.position,
+            batch=row.batch,
+            attempt=row.attempt + 1,
+            previous_chat_id=None if row.reused else row.chat_id,
+        )
+        for row in rows.values()
+        if row.id in names
+    )

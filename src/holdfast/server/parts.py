@@ -105,7 +105,7 @@ async def opened(
             crashes=crashes,
         )
         worker = Worker(
-            [chats, box.workflows.duty(chats)],
+            [chats, box.workflows.duty(chats), box.flows.duty(chats)],
             store=store,
             bus=bus,
             lease_seconds=lambda: chats.settings.lease_seconds,
@@ -140,7 +140,7 @@ async def opened(
                 changes=box.changes,
                 worktrees=box.worktrees,
                 runs=box.workflows.runs,
-                flow_library=box.flow_library,
+                flow_runs=box.flows.runs,
                 config=lambda: following.config,
                 reload=following.reload,
                 refresh=following.refresh,

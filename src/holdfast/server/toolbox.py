@@ -20,13 +20,14 @@ from holdfast.core.grants import Grant
 from holdfast.core.ids import ChatId, Ids, UserId, WorkspaceId
 from holdfast.core.workspaces import Workspace
 from holdfast.files.stored_files import StoredFiles
-from holdfast.flows.discovery import FlowLibrary
 from holdfast.flows.evaluator import FlowEvaluator
+from holdfast.flows.runs.tool import flow_tools
 from holdfast.prompt.workspace import InstructionFiles, SkillList, Workplace, command_rules
 from holdfast.providers.registry import ModelRegistry as Providers
 from holdfast.scripts.reader import ScriptReader
 from holdfast.scripts.runs.prompt_text import WorkflowList
 from holdfast.scripts.runs.tool import workflow_tools
+from holdfast.server.flows import FlowParts, flows
 from holdfast.server.own_files import own_paths
 from holdfast.server.surroundings import WorkspaceSurroundings
 from holdfast.server.workflows import WorkflowParts, home_of, workflows
@@ -82,7 +83,7 @@ class Toolbox:
     processes: Processes
     probe: Probe
     workflows: WorkflowParts
-    flow_library: FlowLibrary
+    flows: FlowParts
 
 
 @asynccontextmanager
@@ -192,6 +193,15 @@ async def toolbox(
             environ=environ,
             crashes=crashes,
         )
+        flowing = flows(
+            family=family,
+            workspaces=workspaces,
+            home=home_of(environ),
+            evaluator=evaluator,
+            reader=reader,
+            providers=providers,
+            workflows=driven,
+        )
         tools = ToolRegistry(
             (
                 *built_in(
@@ -212,6 +222,7 @@ async def toolbox(
                 ),
                 *workflow_tools(driven.runs, family),
                 apply_tool(store, changes),
+                *flow_tools(flowing.runs, family),
             )
         )
         yield Toolbox(
@@ -244,7 +255,7 @@ async def toolbox(
             processes=processes,
             probe=found,
             workflows=driven,
-            flow_library=FlowLibrary(workspaces, home_of(environ), evaluator, reader),
+            flows=flowing,
         )
     finally:
         await evaluator.close()

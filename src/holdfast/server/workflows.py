@@ -50,7 +50,7 @@ def workflows(
         clock=family.clock,
         ids=family.ids,
         library=library,
-        check_model=lambda name: _check_model(providers, name),
+        check_model=lambda name: check_model(providers, name),
     )
     resources = RunResources(
         store=family.store,
@@ -69,7 +69,7 @@ def home_of(environ: Mapping[str, str]) -> Path | None:
     return Path(home) if home else None
 
 
-def _check_model(providers: Providers, name: str) -> None:
+def check_model(providers: Providers, name: str) -> None:
     try:
         providers.require(name)
     except HoldfastError as error:

@@ -28,6 +28,8 @@ WITH RECURSIVE up (id, parent_id, run_id) AS (
     UNION ALL SELECT c.id, c.parent_id, c.run_id FROM up u JOIN chats c ON c.id = u.parent_id
 ), capped (id, tokens) AS (
     SELECT r.id, r.budget_tokens FROM up u JOIN runs r ON r.id = u.run_id WHERE r.budget_tokens IS NOT NULL
+    UNION ALL SELECT f.id, f.budget_tokens FROM up u JOIN flow_runs f ON f.id = u.run_id
+    WHERE f.budget_tokens IS NOT NULL
 ), below (top, id) AS (
     SELECT k.id, c.id FROM capped k JOIN chats c ON c.run_id = k.id
     UNION ALL SELECT b.top, c.id FROM below b JOIN chats c ON c.parent_id = b.id

@@ -7,7 +7,7 @@ from typing import Literal
 from holdfast.store.columns import micros
 from holdfast.store.query import Query, each, query
 
-Kind = Literal["chat", "run"]
+Kind = Literal["chat", "run", "flow_run"]
 
 DAY_MICROS = 86_400_000_000
 # How often a process may die of a fault while it executes the duty, within a day.
@@ -29,6 +29,9 @@ COUNT: dict[Kind, str] = {
     "chat": _COUNT.format("chat", "d.history_version"),
     "run": _COUNT.format(
         "run", "(SELECT count(*) FROM run_calls r WHERE r.run_id = d.id AND r.outcome IS NOT NULL)"
+    ),
+    "flow_run": _COUNT.format(
+        "flow_run", "(SELECT count(*) FROM flow_steps s WHERE s.run_id = d.id AND s.finished_at IS NOT NULL)"
     ),
 }
 CONDEMNED = (

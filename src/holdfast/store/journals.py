@@ -53,7 +53,9 @@ LINES_SINCE = f"SELECT {listed(LINE)} FROM run_lines WHERE run_id = $1 AND revis
 # A reused call names a chat of another run.
 TERMS = (
     "SELECT a.terms FROM run_calls a JOIN chats c ON c.id = a.chat_id AND c.run_id = a.run_id "
-    "WHERE a.chat_id = $1"
+    "WHERE a.chat_id = $1 "
+    "UNION ALL SELECT s.terms FROM flow_steps s JOIN chats c ON c.id = s.chat_id AND c.run_id = s.run_id "
+    "WHERE s.chat_id = $1"
 )
 # The fence: a worker that lost the lease, or whose run was cancelled, writes nothing.
 MOVE = (

@@ -21,7 +21,7 @@ from typing_extensions import override
 
 T = TypeVar("T")
 
-DutyKind = Literal["chat", "run"]
+DutyKind = Literal["chat", "run", "flow_run"]
 DIRECTORY = "executing"
 # The trace of the newest fault, for people.
 LAST_CRASH = "last-crash.txt"

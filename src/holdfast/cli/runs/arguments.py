@@ -17,7 +17,7 @@ LANGUAGES = {".js": "javascript", ".py": "python"}
 def script(name: str) -> dict[str, Json]:
     """A file is sent as it is; anything else is a name that the server knows."""
     language = LANGUAGES.get(os.path.splitext(name)[1])
-    return {"name": name} if language is None else {"script": _read(name), "language": language}
+    return {"name": name} if language is None else {"script": read_text(name), "language": language}
 
 
 def arguments(text: str | None, pairs: list[str]) -> dict[str, Json]:
@@ -25,7 +25,7 @@ def arguments(text: str | None, pairs: list[str]) -> dict[str, Json]:
     if text is not None and pairs:
         raise WrongUsage("Use --args or -a KEY=VALUE, not both.")
     if text is not None:
-        return {"args": _strictly(_read(text[1:]) if text.startswith("@") else text)}
+        return {"args": _strictly(read_text(text[1:]) if text.startswith("@") else text)}
     return {"args": dict(map(_pair, pairs))} if pairs else {}
 
 
@@ -74,7 +74,7 @@ def _strictly(text: str) -> Json:
         raise WrongUsage(f"The arguments are not JSON: {error}.") from None
 
 
-def _read(path: str) -> str:
+def read_text(path: str) -> str:
     try:
         return Path(path).expanduser().read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -11,13 +11,14 @@ from holdfast.core.accounts import NamedAgent
 from holdfast.core.calls import STRUCTURED_OUTPUT
 from holdfast.core.chats import BUILD
 from holdfast.core.errors import HoldfastError, InvalidInput, TryAgain
-from holdfast.core.ids import ChatId, WorkspaceId
-from holdfast.core.origins import FromRun
+from holdfast.core.ids import ChatId, RunId, WorkspaceId
+from holdfast.core.origins import FromRun, Origin
 from holdfast.core.parts import Text
-from holdfast.core.runs import AgentTerms, CallError, Run
+from holdfast.core.runs import AgentTerms, CallError
 from holdfast.core.usage import Budget
 from holdfast.prompt.agents import REMINDER, STRUCTURED_AGENT, WORKFLOW_AGENT
 from holdfast.scripts.engines.messages import AgentCall
+from holdfast.scripts.runs.run_terms import RunTerms
 from holdfast.store import agent_ends, children, workspaces
 from holdfast.store.agent_ends import Answered
 from holdfast.store.interface import Applied, Once
@@ -41,7 +42,7 @@ class AgentChats:
         self._family = family
         self._store = family.store
 
-    def check(self, run: Run, call: AgentCall) -> CallError | None:
+    def check(self, run: RunTerms, call: AgentCall) -> CallError | None:
         """What is wrong with the call as it stands, whatever else is so."""
         options = call.options
         if options.schema is not None:
@@ -55,14 +56,16 @@ class AgentChats:
                 return _failed(f"agent(): there is no tool {name[:100]!r} that an agent could use")
         return None
 
-    async def prepare(self, run: Run, call: AgentCall, chat_id: ChatId) -> Prepared:
-        """The agent of a call. Its own worktree is created here, so the journal must name the chat by
-        then."""
+    async def prepare(
+        self, run: RunTerms, call: AgentCall, chat_id: ChatId, origin: Origin | None = None
+    ) -> Prepared:
+        """The agent of a call. Its own worktree is created here, so the journal must name the chat by then.
+        `origin` None: the run of a workflow."""
         remarks: list[str] = []
         try:
             model = self._model(run, call.options.model, remarks)
             named = await self._named(run, call.options.agent, remarks)
-            start = _start(run, call, model, named)
+            start = _start(run, call, model, named, origin or FromRun(run_id=RunId(run.id)))
             if call.options.isolation is not None:
                 start = replace(start, workspace_id=await self._place(run, chat_id))
         except ToolError as error:
@@ -82,7 +85,7 @@ class AgentChats:
     async def answers(self, chat_id: ChatId) -> tuple[Answered, ...]:
         return await self._store.read(agent_ends.answers(chat_id, STRUCTURED_OUTPUT))
 
-    async def remind(self, run: Run, chat_id: ChatId) -> None:
+    async def remind(self, run: RunTerms, chat_id: ChatId) -> None:
         once = Once(
             user_id=run.owner_id,
             method="run",
@@ -107,7 +110,7 @@ class AgentChats:
             return None
         return await self._family.isolation.end(child)
 
-    def _model(self, run: Run, name: str | None, remarks: list[str]) -> str | None:
+    def _model(self, run: RunTerms, name: str | None, remarks: list[str]) -> str | None:
         """Scripts are also written for other servers: a model that does not exist here does not stop them."""
         if name is None or name == run.model:
             return name
@@ -118,7 +121,7 @@ class AgentChats:
             return run.model
         return name
 
-    async def _named(self, run: Run, name: str | None, remarks: list[str]) -> NamedAgent | None:
+    async def _named(self, run: RunTerms, name: str | None, remarks: list[str]) -> NamedAgent | None:
         if name is None:
             return None
         found = await self._family.agents.find(name, run.owner_id, run.workspace_id)
@@ -126,7 +129,7 @@ class AgentChats:
             remarks.append(f"{found.missing(name)} One without a name is used.")
         return found.agent
 
-    async def _place(self, run: Run, chat_id: ChatId) -> WorkspaceId:
+    async def _place(self, run: RunTerms, chat_id: ChatId) -> WorkspaceId:
         """A previous owner of the run may have created it and got no further."""
         made = await self._store.read(workspaces.made_for(chat_id))
         if made is not None:
@@ -141,11 +144,13 @@ class AgentChats:
             raise ToolError(error.text) from error
 
 
-def _start(run: Run, call: AgentCall, model: str | None, agent: NamedAgent | None) -> Start:
+def _start(
+    run: RunTerms, call: AgentCall, model: str | None, agent: NamedAgent | None, origin: Origin
+) -> Start:
     options = call.options
     return Start(
         owner_id=run.owner_id,
-        origin=FromRun(run_id=run.id),
+        origin=origin,
         parts=(Text(text=call.prompt),),
         name=options.label,
         agent=None if agent is None else agent.id,

@@ -2,9 +2,10 @@
 whose agents can look at the workspace are reused only while it is as the earlier run left it."""
 
 from holdfast.core.ids import RunId
-from holdfast.core.runs import Run, RunStatus
+from holdfast.core.runs import RunStatus
 from holdfast.core.shapes import Record
 from holdfast.scripts.engines.messages import AgentCall
+from holdfast.scripts.runs.run_terms import RunTerms
 from holdfast.tools.choice import names_of, narrowed
 
 
@@ -45,7 +46,7 @@ def decide(*, named: RunId | None, fresh: bool, reuse: bool, always: bool, newes
     return Lending(lender=newest.id, why=f"Calls that run {newest.id} finished are reused, {why}.")
 
 
-def is_as_left(run: Run, lender: Run) -> bool:
+def is_as_left(run: RunTerms, lender: RunTerms) -> bool:
     """Whether the workspace is as the earlier run left it. If it could not be examined, it is not."""
     if run.workspace_id is None and lender.workspace_id is None:
         return True
@@ -53,7 +54,7 @@ def is_as_left(run: Run, lender: Run) -> bool:
     return run.workspace_id == lender.workspace_id and left is not None and left == run.workspace_state
 
 
-def reads_workspace(run: Run, call: AgentCall) -> bool:
+def reads_workspace(run: RunTerms, call: AgentCall) -> bool:
     """Whether the agent has any tool to look at the workspace with."""
     options = call.options
     names = names_of(narrowed(run.tools, options.tools))

@@ -1,0 +1,35 @@
+"""Answers of an earlier run that a new one may use: by the hash of what decides them. Those of agents that
+may look at the workspace are lent only while it is as the lending run left it."""
+
+from dataclasses import dataclass, field
+from typing import Self
+
+from holdfast.core.flow_runs import FlowDetails, FlowRun, FlowStep
+from holdfast.scripts.engines.messages import AgentCall
+from holdfast.scripts.runs.reuse import is_as_left, reads_workspace
+
+
+@dataclass
+class Lent:
+    steps: dict[str, list[FlowStep]] = field(default_factory=dict[str, list[FlowStep]])
+    is_as_left: bool = True
+    # How many were there to be lent and were not.
+    withheld: int = 0
+
+    @classmethod
+    def of(cls, lender: FlowDetails, run: FlowRun) -> Self:
+        made = cls(is_as_left=is_as_left(run, lender.run))
+        for row in lender.steps:
+            if row.kind == "agent" and row.state == "succeeded" and row.hash is not None:
+                made.steps.setdefault(row.hash, []).append(row)
+        return made
+
+    def take(self, run: FlowRun, call: AgentCall, found: str) -> FlowStep | None:
+        """Each is used once: two steps that ask the same get the two answers."""
+        rows = self.steps.get(found)
+        if not rows:
+            return None
+        if not self.is_as_left and reads_workspace(run, call):
+            self.withheld += 1
+            return None
+        return rows.pop(0)
