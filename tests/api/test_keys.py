@@ -123,7 +123,7 @@ async def _cancelled_flow(admin: Client, body: object) -> Ready:
 async def _flow_approval(admin: Client) -> Ready:
     run = (await admin.post("flow-runs", {"flow": FLOW})).json
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while (await admin.get(f"flow-runs/{run['id']}")).json["steps"][0]["state"] != "waiting":
+        while (await admin.get(f"flow-runs/{run['id']}")).json["steps"][0]["state"] != "waiting":  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     return {"flow_run_id": run["id"], "step_id": "a"}, {"decision": "approve"}
 

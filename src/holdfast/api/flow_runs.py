@@ -55,7 +55,7 @@ class StartFlowRun(Border, frozen=True, kw_only=True):
     reuse: bool = False
 
 
-class Decide(Border, frozen=True, kw_only=True):
+class DecideStep(Border, frozen=True, kw_only=True):
     decision: Literal["approve", "deny"]
     note: Note | None = None
     # What the form of the approval asks for.
@@ -141,7 +141,7 @@ async def decide_flow_step(
     request: JsonRequest,
     flow_run_id: InPath,
     step_id: InPath,
-    data: JSONBody[Decide],
+    data: JSONBody[DecideStep],
     services: With,
     caller: By,
 ) -> Response[FlowRunRead]:

@@ -64,7 +64,7 @@ HEARING_SECONDS = 10.0
 CODE_AT_ONCE = 4
 
 
-class NotOurs(Exception):
+class FlowLost(Exception):
     """The run is somebody else's, over, or gone."""
 
 
@@ -135,7 +135,7 @@ class FlowDriver:
         try:
             try:
                 await self._drive()
-            except (StoreClosed, NotOurs):
+            except (StoreClosed, FlowLost):
                 raise
             except Exception as error:
                 if isinstance(error, TryAgain) or is_shortage(error):
@@ -143,12 +143,12 @@ class FlowDriver:
                 log.exception("flow run failed", run_id=self.run.id)
                 text = error.text if isinstance(error, HoldfastError) else type(error).__name__
                 await self.fail(f"The run failed because of a fault in Holdfast: {text}")
-        except (StoreClosed, NotOurs) as error:
+        except (StoreClosed, FlowLost) as error:
             log.info("flow run let go", run_id=self.run.id, reason=str(error))
 
     async def fail(self, reason: str) -> None:
         """The run fails as it is; nothing of it is run again."""
-        with suppress(NotOurs):
+        with suppress(FlowLost):
             await self._load()
             while not await self._stop("failed", FlowError(message=reason)):
                 await self._load()
@@ -217,7 +217,7 @@ class FlowDriver:
     async def _load(self) -> None:
         found = await persist(lambda: self._store.read(flow_runs.details(self.run.id)))
         if found is None or found.run.status != "running" or found.run.lease_number != self.run.lease_number:
-            raise NotOurs("it is over, or has another owner")
+            raise FlowLost("it is over, or has another owner")
         self._is_stale = False
         first = self._rows is None
         self.run = found.run
