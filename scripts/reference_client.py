@@ -18,6 +18,7 @@ FEEDS = {
     "ChatFeedEvent": "x-feed-events",
     "ListFeedEvent": "x-list-feed-events",
     "RunFeedEvent": "x-run-feed-events",
+    "FlowRunFeedEvent": "x-flow-run-feed-events",
 }
 
 

@@ -13,6 +13,7 @@ from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import ChatId, RandomIds, RunId
 from holdfast.core.runs import OVER, Run, RunCall, RunDetails
 from holdfast.core.shapes import Json
+from holdfast.duties.duty import LeasedDuty
 from holdfast.duties.worker import Worker
 from holdfast.scripts.reader import ScriptReader
 from holdfast.scripts.runs.agent_chats import AgentChats
@@ -111,7 +112,7 @@ class Stage:
         """A worker for chats and runs, as a server process has."""
         return self.engine.start(settings, tools=self.tools, beside=self.beside(), **more)
 
-    def beside(self) -> Callable[[ChatDuty], Sequence[RunDuty]]:
+    def beside(self) -> Callable[[ChatDuty], Sequence[LeasedDuty[Any, Any]]]:
         """What the worker does beside its chats."""
         engine = self.engine
         resources = RunResources(

@@ -1,7 +1,16 @@
 // The panels beside the conversation. Each is loaded when it is first opened: its code is no part of the page's
 // first load. A panel that is not listed here does not exist anywhere on the page.
 
-import { Bot, ChartColumn, ChartGantt, FileDiff, ListOrdered, type LucideIcon, Workflow } from "lucide-react";
+import {
+  Bot,
+  ChartColumn,
+  ChartGantt,
+  FileDiff,
+  ListOrdered,
+  type LucideIcon,
+  Network,
+  Workflow,
+} from "lucide-react";
 import type { ComponentType } from "react";
 import type { OpenChat } from "@/feed/chats";
 import { texts } from "@/texts";
@@ -48,5 +57,6 @@ export const PANELS: readonly PanelEntry[] = [
     useCount: useAgentCount,
   },
   { id: "workflow", title: t.workflow, icon: Workflow, load: () => import("./workflow/Panel") },
+  { id: "flows", title: t.flows, icon: Network, load: () => import("./flows/Panel") },
   { id: "usage", title: t.usage, icon: ChartColumn, load: () => import("./usage/Panel") },
 ];

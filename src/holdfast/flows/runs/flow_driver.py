@@ -13,7 +13,7 @@ import structlog
 from msgspec.structs import replace
 
 from holdfast.chats.change import Refusal
-from holdfast.chats.new_agent import NewAgent
+from holdfast.chats.start import NewAgent
 from holdfast.core.chats import Status
 from holdfast.core.clock import Clock, SteadyClock, to_micros
 from holdfast.core.errors import HoldfastError, StoreClosed, TryAgain
