@@ -66,7 +66,7 @@ export default function Graph({ graph, steps, chosen, onChoose }: Props) {
         proOptions={{ hideAttribution: true }}
       >
         <Background />
-        <Controls showInteractive={false} />
+        <Controls showInteractive={false} position="top-right" orientation="horizontal" />
       </ReactFlow>
     </div>
   );
@@ -77,9 +77,9 @@ function StepBox({ data }: NodeProps<StepNode>) {
   return (
     <div
       className={clsx(
-        "flex h-full items-center gap-2 rounded-md border bg-page px-2 text-sm",
+        "flex h-full items-center gap-2 rounded-md border px-2 text-sm",
         chosen ? "border-accent" : "border-line",
-        shown?.needs_you && "bg-warn-soft",
+        shown?.needs_you ? "bg-warn-soft" : "bg-raised",
         shown?.reason === "excluded" && "opacity-40",
       )}
     >
