@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, TypeVar, get_args
+from typing import IO, Any, Literal, TypeVar
 
 from typing_extensions import override
 
@@ -218,7 +218,9 @@ def _abandoned(path: Path) -> bytes | None:
 def _duties(content: bytes) -> tuple[Duty, ...]:
     slots = (content[at : at + _SLOT_BYTES].rstrip(b"\0") for at in range(0, len(content), _SLOT_BYTES))
     found = dict.fromkeys(slot.decode("ascii", "replace").partition(":") for slot in slots if slot)
-    return tuple(Duty(kind=kind, id=duty_id) for kind, _, duty_id in found if kind in get_args(DutyKind))
+    return tuple(
+        Duty(kind=kind, id=duty_id) for kind, _, duty_id in found if kind in ("chat", "run", "flow_run")
+    )
 
 
 def _faults_of(path: Path) -> Path:
