@@ -200,7 +200,7 @@ export interface Chat {
   parent_call_id: string | null;
   root_id: string;
   run_id: string | null;
-  origin: FromPerson | FromChat | FromRun | FromFork;
+  origin: FromPerson | FromChat | FromRun | FromFlowStep | FromFork;
   workspace_id: string | null;
   labels: string[];
   pinned: boolean;
@@ -328,6 +328,12 @@ export interface CreateWorkspace {
   path: string;
 }
 
+export interface DecideStep {
+  decision: "approve" | "deny";
+  note?: string | null;
+  answer?: unknown;
+}
+
 export interface DecideTrust {
   items: unknown[];
   decision: "trust" | "refuse";
@@ -416,10 +422,30 @@ export interface FileView {
   binary: boolean;
 }
 
+export interface FlowAnswer {
+  decision: "approve" | "deny";
+  by: string | null;
+  note: string | null;
+  answer: unknown;
+}
+
+export interface FlowError {
+  message: string;
+  steps: string[];
+}
+
 export interface FlowGraph {
   steps: GraphStep[];
   batches: GraphBatch[];
   output: string | null;
+}
+
+export interface FlowLineShown {
+  number: number;
+  kind: "log" | "warning";
+  text: string;
+  step_id: string | null;
+  at: string;
 }
 
 export interface FlowListed {
@@ -443,6 +469,63 @@ export interface FlowListedPage {
   next_cursor: string | null;
 }
 
+export interface FlowRunData {
+  id: string;
+  name: string;
+  status: "cancelled" | "failed" | "pending" | "running" | "succeeded" | "timed_out" | "waiting";
+  error: FlowError | null;
+  budget: Budget;
+  resumed_from: string | null;
+  reuse: string | null;
+  workspace_id: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  args: unknown;
+  result: unknown;
+}
+
+export interface FlowRunListed {
+  id: string;
+  name: string;
+  status: "pending" | "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled";
+  error: FlowError | null;
+  budget: Budget;
+  resumed_from: string | null;
+  reuse: string | null;
+  workspace_id: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+}
+
+export interface FlowRunListedPage {
+  items: FlowRunListed[];
+  next_cursor: string | null;
+}
+
+export interface FlowRunRead {
+  id: string;
+  name: string;
+  status: "pending" | "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled";
+  error: FlowError | null;
+  budget: Budget;
+  resumed_from: string | null;
+  reuse: string | null;
+  workspace_id: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  args: unknown;
+  result: unknown;
+  flow: string;
+  steps: FlowStepShown[];
+  switches: FlowSwitch[];
+  log: FlowLineShown[];
+  reused: number;
+  graph: FlowGraph;
+}
+
 export interface FlowShown {
   name: string;
   description: string | null;
@@ -461,6 +544,33 @@ export interface FlowShown {
   graph: FlowGraph | null;
 }
 
+export interface FlowStepShown {
+  id: string;
+  kind: "agent" | "code" | "approval" | "switch" | "workflow" | "wait";
+  state: "pending" | "ready" | "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "skipped" | "upstream_failed" | "cancelled";
+  reason: "excluded" | "condition" | "trigger_rule" | "upstream_failed" | "slots" | "retry" | "person" | "timer" | "denied" | "approved" | "timeout" | "batch_timeout" | "expression" | "budget" | "error" | "reused" | "cancelled" | null;
+  detail: string | null;
+  attempt: number;
+  batch: string | null;
+  chat_id: string | null;
+  workflow_run_id: string | null;
+  text: string | null;
+  output: unknown;
+  answer: FlowAnswer | null;
+  reused: boolean;
+  needs_you: boolean;
+  usage: Usage | null;
+  started_at: string | null;
+  finished_at: string | null;
+  deadline_at: string | null;
+}
+
+export interface FlowSwitch {
+  step_id: string;
+  label: string | null;
+  steps: string[];
+}
+
 export interface ForkChat {
   message_id?: string | null;
   title?: string | null;
@@ -475,6 +585,12 @@ export interface FromChat {
   chat_id: string;
   call_id: string | null;
   kind: "chat";
+}
+
+export interface FromFlowStep {
+  flow_run_id: string;
+  step_id: string;
+  kind: "flow_step";
 }
 
 export interface FromFork {
@@ -564,7 +680,7 @@ export interface ListedChat {
   parent_call_id: string | null;
   root_id: string;
   run_id: string | null;
-  origin: FromPerson | FromChat | FromRun | FromFork;
+  origin: FromPerson | FromChat | FromRun | FromFlowStep | FromFork;
   workspace_id: string | null;
   labels: string[];
   pinned: boolean;
@@ -886,6 +1002,10 @@ export interface Retry {
   next_at: string;
 }
 
+export interface RetryFlowRun {
+  steps?: unknown[];
+}
+
 export interface RewindChat {
   message_id: string;
   what?: "files" | "conversation" | "both";
@@ -1040,6 +1160,19 @@ export interface Span {
 export interface SpanPage {
   items: Span[];
   next_cursor: string | null;
+}
+
+export interface StartFlowRun {
+  name?: string | null;
+  flow?: string | null;
+  args?: unknown;
+  budget?: number | BudgetIn | null;
+  model?: string | null;
+  effort?: string | null;
+  workspace_id?: string | null;
+  resume_from?: string | null;
+  fresh?: boolean;
+  reuse?: boolean;
 }
 
 export interface StartRun {
@@ -1392,6 +1525,13 @@ export type RunFeedEvent =
   | { event: "caught_up"; data: CaughtUp }
   | { event: "closing"; data: Closing };
 
+export type FlowRunFeedEvent =
+  | { event: "run"; data: FlowRunData }
+  | { event: "step"; data: FlowStepShown }
+  | { event: "log"; data: FlowLineShown }
+  | { event: "caught_up"; data: CaughtUp }
+  | { event: "closing"; data: Closing };
+
 export interface Routes {
   "GET /chats": { query: { limit?: number; cursor?: string | null; archived?: boolean | null; parent_id?: string | null; run_id?: string | null; label?: string | null; status?: "idle" | "running" | "interrupting" | "requires_action" | "error" | null; pinned?: boolean | null; q?: string | null }; answer: ListedChatPage };
   "POST /chats": { body: CreateChat; answer: Chat };
@@ -1427,6 +1567,7 @@ export interface Routes {
   "GET /chats/{chat_id}/feed": { query: { cursor?: string | null; tail?: number | null }; answer: undefined };
   "GET /feed": { query: { cursor?: string | null }; answer: undefined };
   "GET /workflow-runs/{run_id}/feed": { query: { cursor?: string | null }; answer: undefined };
+  "GET /flow-runs/{flow_run_id}/feed": { query: { cursor?: string | null }; answer: undefined };
   "GET /chats/{chat_id}/trace": { query: { limit?: number; cursor?: string | null; turn?: number | null; kind?: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check" | null }; answer: SpanPage };
   "GET /chats/{chat_id}/trace/{span_id}": { answer: Span };
   "GET /chats/{chat_id}/usage": { answer: ChatUsage };
@@ -1473,6 +1614,14 @@ export interface Routes {
   "POST /workflow-runs/{run_id}/cancel": { answer: RunShown };
   "GET /flows": { query: { workspace_id?: string | null; limit?: number; cursor?: string | null }; answer: FlowListedPage };
   "GET /flows/{name}": { query: { workspace_id?: string | null }; answer: FlowShown };
+  "GET /flow-runs": { query: { limit?: number; cursor?: string | null; name?: string | null; status?: "pending" | "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled" | null }; answer: FlowRunListedPage };
+  "POST /flow-runs": { body: StartFlowRun; answer: FlowRunRead };
+  "GET /flow-runs/{flow_run_id}": { answer: FlowRunRead };
+  "GET /flow-runs/{flow_run_id}/output": { answer: undefined };
+  "POST /flow-runs/{flow_run_id}/steps/{step_id}/decision": { body: DecideStep; answer: FlowRunRead };
+  "POST /flow-runs/{flow_run_id}/retry": { body: RetryFlowRun; answer: FlowRunRead };
+  "POST /flow-runs/{flow_run_id}/steps/{step_id}/retry": { answer: FlowRunRead };
+  "POST /flow-runs/{flow_run_id}/cancel": { answer: FlowRunRead };
   "GET /providers": { query: { limit?: number; cursor?: string | null }; answer: ProviderShownPage };
   "PUT /providers/{name}": { body: PutProvider; answer: ProviderShown };
   "DELETE /providers/{name}": { answer: undefined };
