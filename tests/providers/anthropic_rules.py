@@ -89,7 +89,13 @@ def _check_options(body: Object, headers: dict[str, str]) -> None:
             raise refuse(
                 f"tools.{number}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
             )
-        if tool.get("input_schema", {}).get("type") != "object":
+        if str(tool.get("type", "custom")) not in (
+            "custom",
+            "web_search_20250305",
+            "code_execution_20250825",
+        ):
+            raise refuse(f"tools.{number}: Input tag '{tool['type']}' found using 'type' does not match")
+        if "type" not in tool and tool.get("input_schema", {}).get("type") != "object":
             raise refuse(f"tools.{number}.custom.input_schema.type: Input should be 'object'")
 
 

@@ -45,6 +45,7 @@ def created(applied: Applied, settings: Settings, agent: NamedAgent | None) -> C
         updated_at=state.updated_at,
         origin=state.origin,
         max_steps=settings.max_steps,
+        provider_tools=settings.provider_tools,
         mode=state.mode,
         writes=state.writes,
     )
@@ -100,6 +101,7 @@ def chosen(chat: Chat, settings: Settings, agent: NamedAgent | None) -> Chat:
         pinned=settings.pinned,
         budget=budget,
         max_steps=settings.max_steps,
+        provider_tools=settings.provider_tools,
     )
 
 

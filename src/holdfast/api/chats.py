@@ -19,6 +19,7 @@ from holdfast.api.checks import (
     MaxSteps,
     ModelName,
     ModeName,
+    ProviderToolsIn,
     Title,
     ToolsIn,
     budget_in,
@@ -26,6 +27,7 @@ from holdfast.api.checks import (
     check_client_tools,
     check_mode,
     check_model,
+    check_provider_tools,
     check_tools,
     find_agent,
     find_workspace,
@@ -72,6 +74,7 @@ class CreateChat(Border, frozen=True, kw_only=True):
     budget: BudgetIn | None = None
     tools: ToolsIn | None = None
     max_steps: MaxSteps | None = None
+    provider_tools: ProviderToolsIn | None = None
     mode: ModeName | None = None
     writes: Writes | None = None
 
@@ -86,6 +89,7 @@ class ChangeChat(Border, frozen=True, kw_only=True):
     budget: BudgetIn | UnsetType | None = UNSET
     tools: ToolsIn | UnsetType | None = UNSET
     max_steps: MaxSteps | UnsetType | None = UNSET
+    provider_tools: ProviderToolsIn | UnsetType | None = UNSET
     mode: ModeName | UnsetType = UNSET
     writes: Writes | UnsetType = UNSET
 
@@ -104,6 +108,8 @@ async def create_chat(
     agent = await find_agent(services, caller, data.agent, workspace_id)
     check_model(services, data.model, data.effort, otherwise=None if agent is None else agent.model)
     check_mode(services, data.mode)
+    chosen_model = data.model or (None if agent is None else agent.model)
+    check_provider_tools(services, data.provider_tools, chosen_model)
     client_tools = check_client_tools(services, data.client_tools)
     budget = budget_of(data.budget, services)
     tools = check_tools(services, data.tools, tuple(tool.name for tool in client_tools))
@@ -125,6 +131,7 @@ async def create_chat(
             instructions=data.instructions,
             labels=data.labels,
             max_steps=data.max_steps,
+            provider_tools=data.provider_tools,
             mode=data.mode or (None if agent is None else agent.mode) or BUILD,
             writes=writes_of(services, data.writes, agent),
         )
@@ -269,6 +276,9 @@ def _choices(services: Services, data: ChangeChat, chat: Chat) -> Choices:
     )
     if data.max_steps is not UNSET:
         new["max_steps"] = data.max_steps
+    if data.provider_tools is not UNSET:
+        check_provider_tools(services, data.provider_tools, new.get("model", chat.model))
+        new["provider_tools"] = data.provider_tools
     if data.budget is not UNSET:
         new["budget"] = None if data.budget is None else budget_in(data.budget)
     return new

@@ -11,11 +11,13 @@ from holdfast.api.bodies import checked_json
 from holdfast.api.problems import invalid
 from holdfast.api.services import Services
 from holdfast.core.accounts import NamedAgent
-from holdfast.core.chats import ClientTool, Writes
+from holdfast.core.chats import ClientTool, ProviderTool, Writes
 from holdfast.core.errors import HoldfastError
 from holdfast.core.ids import WorkspaceId, is_uuid7
 from holdfast.core.shapes import Border, Json
 from holdfast.core.usage import Budget
+from holdfast.providers.configs import PROVIDER_TOOLS
+from holdfast.providers.registry import provider_tools_of
 from holdfast.store import workspaces
 from holdfast.tools.approval import Policy
 from holdfast.tools.modes import BUILT_IN
@@ -48,6 +50,7 @@ class ClientToolIn(Border, frozen=True, kw_only=True):
     input_schema: dict[str, Json]
 
 
+ProviderToolsIn = Annotated[tuple[ProviderTool, ...], Meta(max_length=len(PROVIDER_TOOLS))]
 ClientToolsIn = Annotated[tuple[ClientToolIn, ...], Meta(max_length=100)]
 
 
@@ -112,6 +115,27 @@ def check_tools(services: Services, tools: ToolsIn | None, extra: tuple[str, ...
         if not services.tools.names_one(name) and name not in extra:
             raise invalid("tools", services.tools.unknown(name))
     return tools if isinstance(tools, dict) else list(tools)
+
+
+def check_provider_tools(
+    services: Services, tools: tuple[ProviderTool, ...] | None, model: str | None
+) -> None:
+    """What is switched on now must be something that the model's provider runs."""
+    if not tools:
+        return
+    if len(set(tools)) != len(tools):
+        raise invalid("provider_tools", "a tool is named twice")
+    try:
+        config = services.providers.require(model)
+    except HoldfastError:
+        return  # the chat's model is gone: whoever calls the next one is told
+    provider = services.providers.setup.providers[config.provider]
+    can = provider_tools_of(provider)
+    if wrong := [tool for tool in tools if tool not in can]:
+        runs = ", ".join(can) or "no tool"
+        raise invalid(
+            "provider_tools", f"{provider.name} does not run {', '.join(wrong)} itself; it runs {runs}"
+        )
 
 
 def check_client_tools(services: Services, tools: ClientToolsIn) -> tuple[ClientTool, ...]:

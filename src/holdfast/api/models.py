@@ -12,9 +12,11 @@ from holdfast.api.pages import Cursor, Limit, Page, page_of
 from holdfast.api.problems import Problem, invalid
 from holdfast.api.services import By, Services, With, needs
 from holdfast.core.calls import Effect
+from holdfast.core.chats import ProviderTool
 from holdfast.core.shapes import Border, Json, Record
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.model_facts import ModelPrice
+from holdfast.providers.registry import provider_tools_of
 
 
 class ModelShown(Record, frozen=True, kw_only=True):
@@ -26,6 +28,9 @@ class ModelShown(Record, frozen=True, kw_only=True):
     efforts: tuple[str, ...]
     # Whether it can call tools.
     tools: bool
+    # The tools that its provider can run itself, and those of them that are on unless a chat says otherwise.
+    can_run: tuple[ProviderTool, ...]
+    provider_tools: tuple[ProviderTool, ...]
     # Per million tokens, if known.
     price: ModelPrice | None
     default: bool
@@ -65,6 +70,8 @@ def _shown(services: Services, model: ModelConfig) -> ModelShown:
         inputs=model.inputs,
         efforts=model.efforts,
         tools=model.tools,
+        can_run=provider_tools_of(services.providers.setup.providers[model.provider]) if model.tools else (),
+        provider_tools=model.provider_tools,
         price=services.providers.facts(model.provider, model.model).price,
         default=model.name == services.providers.setup.default,
     )

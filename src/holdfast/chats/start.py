@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from holdfast.chats.commands import Create, Fork, Import
 from holdfast.core.accounts import NamedAgent
-from holdfast.core.chats import BUILD, ClientTool, Settings, TitleSource, Writes
+from holdfast.core.chats import BUILD, ClientTool, ProviderTool, Settings, TitleSource, Writes
 from holdfast.core.ids import ChatId, MessageId, NamedAgentId, UserId, WorkspaceId
 from holdfast.core.messages import Message
 from holdfast.core.origins import PERSON, Origin, is_agent
@@ -46,6 +46,7 @@ class Start(Record, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     # The most model calls in one turn; None: the server's limit.
     max_steps: int | None = None
+    provider_tools: tuple[ProviderTool, ...] | None = None
     mode: str = BUILD
     writes: Writes = "direct"
 
@@ -125,6 +126,7 @@ def _settings(start: Start) -> Settings:
         labels=start.labels,
         budget=start.budget,
         max_steps=start.max_steps,
+        provider_tools=start.provider_tools,
     )
 
 

@@ -101,6 +101,8 @@ class Chat(Record, frozen=True, kw_only=True):
     children: int = 0
     # The most model calls in one turn; None: the server's limit.
     max_steps: int | None = None
+    # None: what is configured for the model.
+    provider_tools: tuple[ProviderTool, ...] | None = None
     # What the agent may do: `build`, `plan`, `ask`, or one of the configuration's.
     mode: str = BUILD
     writes: Writes = "direct"

@@ -18,7 +18,7 @@ from holdfast.providers.anthropic_request import (
 from holdfast.providers.configs import PROVIDER_TOOLS
 from holdfast.providers.decoding import Decoder
 from holdfast.providers.encoding import stable_text
-from holdfast.providers.failures import Endpoint
+from holdfast.providers.failures import Endpoint, format_of
 from holdfast.providers.input_repair import Parsed, parse_input
 from holdfast.providers.interface import (
     Event,
@@ -64,6 +64,9 @@ class _Incoming(msgspec.Struct, gc=False):
     message: _Message | None = None
     usage: dict[str, Json] | None = None
     error: Json = None
+    # Of other formats, which some address may answer with.
+    choices: Json = None
+    candidates: Json = None
 
 
 _decoder = Decoder(_Incoming)
@@ -173,6 +176,9 @@ class AnthropicReading:
                 # Pings, and what is invented later.
                 if incoming.error:
                     raise self._endpoint.complained(self._asked_model, {"error": incoming.error})
+                found = format_of(incoming.type, incoming.choices, incoming.candidates)
+                if found not in (None, "anthropic"):
+                    raise self._endpoint.other_format("anthropic", found)
         return ()
 
     def end(self) -> Sequence[Event]:

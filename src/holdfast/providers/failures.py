@@ -240,6 +240,22 @@ class Endpoint:
 
 
 _FORMAT_HINTS = {"chat": 'api ("chat" or "responses")', "responses": 'api ("chat" or "responses")'}
+_ANTHROPIC_EVENTS = frozenset(
+    {"message_start", "content_block_start", "content_block_delta", "message_delta"}
+)
+
+
+def format_of(kind: str | None, choices: Json, candidates: Json) -> str | None:
+    """The format that an event is of, by what only it has; None when that is not clear."""
+    if choices is not None:
+        return "chat"
+    if candidates is not None:
+        return "google"
+    if kind is not None and kind.startswith("response."):
+        return "responses"
+    return "anthropic" if kind in _ANTHROPIC_EVENTS else None
+
+
 _MODEL_UNKNOWN = re.compile(
     r"model_not_found|no such model|unknown model|invalid model|not a valid model|not_found_error model:"
     r"|models?\b.{0,120}\b(?:does not exist|not found|not exist|is not supported)",

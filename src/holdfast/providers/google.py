@@ -12,7 +12,7 @@ from holdfast.core.shapes import Json
 from holdfast.providers.configs import PROVIDER_TOOLS
 from holdfast.providers.decoding import Decoder
 from holdfast.providers.encoding import stable_text
-from holdfast.providers.failures import Endpoint
+from holdfast.providers.failures import Endpoint, format_of
 from holdfast.providers.gemini_models import gemini_traits
 from holdfast.providers.google_request import KIND, request_body
 from holdfast.providers.interface import (
@@ -152,8 +152,10 @@ class GoogleReading:
             raise self._endpoint.unreadable(payload)
         if incoming.error:
             raise self._endpoint.complained(self._asked_model, incoming.error)
-        if incoming.choices is not None or incoming.type is not None:
-            raise self._endpoint.other_format("google", "chat" if incoming.choices is not None else "another")
+        if incoming.candidates is None:
+            found = format_of(incoming.type, incoming.choices, None)
+            if found is not None:
+                raise self._endpoint.other_format("google", found)
         self._response_id = self._response_id or incoming.response_id
         self._model = self._model or incoming.model_version
         feedback = incoming.prompt_feedback or {}

@@ -9,7 +9,7 @@ from holdfast.core.errors import AttemptFailed
 from holdfast.core.shapes import Json
 from holdfast.providers.decoding import Decoder
 from holdfast.providers.encoding import stable_text
-from holdfast.providers.failures import Endpoint
+from holdfast.providers.failures import Endpoint, format_of
 from holdfast.providers.families import ProviderFamily, key_headers
 from holdfast.providers.input_repair import Parsed, parse_input
 from holdfast.providers.interface import (
@@ -89,6 +89,7 @@ class _Chunk(msgspec.Struct, gc=False):
     x_groq: _PerGroq | None = None
     # Of other formats, which some address may answer with.
     type: str | None = None
+    candidates: Json = None
 
 
 _decoder = Decoder(_Chunk)
@@ -177,8 +178,10 @@ class OpenAIReading:
         chunk = _decoder.decode(payload)
         if chunk is None:
             raise self._endpoint.unreadable(payload)
-        if chunk.type is not None and chunk.choices is None and not chunk.error:
-            self._check_format(chunk.type)
+        if chunk.choices is None and not chunk.error:
+            found = format_of(chunk.type, None, chunk.candidates)
+            if found is not None:
+                raise self._endpoint.other_format("chat", found)
         if (
             chunk.choices
             and self._response_id is not None
@@ -217,12 +220,6 @@ class OpenAIReading:
                 self._counted = True
                 events.append(report)
         return events
-
-    def _check_format(self, kind: str) -> None:
-        if kind.startswith("response."):
-            raise self._endpoint.other_format("chat", "responses")
-        if kind in ("message_start", "content_block_start", "content_block_delta"):
-            raise self._endpoint.other_format("chat", "anthropic")
 
     def _choice(self, choice: _Choice) -> Sequence[Event]:
         if self._finish is not None:

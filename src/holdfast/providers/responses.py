@@ -13,7 +13,7 @@ from holdfast.core.text import clean
 from holdfast.providers.chains import AnswerShape, Chains, answer_shape
 from holdfast.providers.configs import PROVIDER_TOOLS
 from holdfast.providers.decoding import Decoder
-from holdfast.providers.failures import Endpoint
+from holdfast.providers.failures import Endpoint, format_of
 from holdfast.providers.families import ProviderFamily, key_headers
 from holdfast.providers.interface import (
     Event,
@@ -64,8 +64,9 @@ class _Incoming(msgspec.Struct, gc=False):
     error: Json = None
     code: Json = None
     message: Json = None
-    # Of the chat format, which some address may answer with.
+    # Of other formats, which some address may answer with.
     choices: Json = None
+    candidates: Json = None
 
 
 _decoder = Decoder(_Incoming)
@@ -191,8 +192,9 @@ class ResponsesReading:
                 # What is invented later, and what says again what was said.
                 if incoming.error:
                     raise self._complaint(incoming)
-                if incoming.choices is not None:
-                    raise self._endpoint.other_format("responses", "chat")
+                found = format_of(incoming.type, incoming.choices, incoming.candidates)
+                if found not in (None, "responses"):
+                    raise self._endpoint.other_format("responses", found)
                 return ()
 
     def end(self) -> Sequence[Event]:

@@ -4,7 +4,7 @@
 import msgspec
 
 from holdfast.chats.view import Execution, Lease, View
-from holdfast.core.chats import ClientTool, Settings
+from holdfast.core.chats import ClientTool, ProviderTool, Settings
 from holdfast.core.clock import from_micros, to_micros
 from holdfast.core.failures import Failure, Retry
 from holdfast.core.ids import CallId, ChatId, RunId
@@ -21,6 +21,7 @@ _failure = msgspec.json.Decoder(Failure).decode
 _retry = msgspec.json.Decoder(Retry).decode
 _labels = msgspec.json.Decoder(tuple[str, ...]).decode
 _client_tools = msgspec.json.Decoder(tuple[ClientTool, ...]).decode
+_provider_tools = msgspec.json.Decoder(tuple[ProviderTool, ...]).decode
 _json = msgspec.json.Decoder().decode
 
 # Written once. `depth` is the store's own: the parent's plus one.
@@ -208,7 +209,7 @@ def usage_of(value: str) -> Usage:
 
 SETTINGS = columns(
     "chat_id title title_source summary model effort workspace_id agent pinned "
-    "budget_tokens budget_usd_micros labels tools client_tools instructions max_steps"
+    "budget_tokens budget_usd_micros labels tools client_tools instructions max_steps provider_tools"
 )
 
 
@@ -231,6 +232,7 @@ def settings_row(chat_id: ChatId, settings: Settings) -> Written:
         encode_text(settings.client_tools),
         settings.instructions,
         settings.max_steps,
+        None if settings.provider_tools is None else encode_text(settings.provider_tools),
     )
 
 
@@ -252,4 +254,5 @@ def settings_of(row: Row, at: int = 0) -> Settings:
         client_tools=_client_tools(row[at + 13]),
         instructions=row[at + 14],
         max_steps=row[at + 15],
+        provider_tools=None if row[at + 16] is None else _provider_tools(row[at + 16]),
     )

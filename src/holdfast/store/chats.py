@@ -303,6 +303,7 @@ def _chat_of(
         children=children,
         origin=state.origin,
         max_steps=settings.max_steps,
+        provider_tools=settings.provider_tools,
         mode=state.mode,
         writes=state.writes,
     )

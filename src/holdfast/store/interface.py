@@ -25,7 +25,7 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Un
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import CallFence, Command, Fence
 from holdfast.chats.view import View
-from holdfast.core.chats import ClientTool, Settings, TitleSource
+from holdfast.core.chats import ClientTool, ProviderTool, Settings, TitleSource
 from holdfast.core.events import BusEvent
 from holdfast.core.ids import ChatId, MessageId, UserId, WorkerId, WorkspaceId
 from holdfast.core.shapes import Json
@@ -102,6 +102,7 @@ class Choices(TypedDict, total=False):
     pinned: bool
     budget: Budget | None
     max_steps: int | None
+    provider_tools: tuple[ProviderTool, ...] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,6 +182,7 @@ function changeBody(body: {
   effort?: string | null;
   mode?: string;
   writes?: "direct" | "review";
+  provider_tools?: Chat["provider_tools"];
 }) {
   return body;
 }

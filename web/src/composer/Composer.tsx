@@ -25,6 +25,7 @@ import {
   ModelPicker,
   ModePicker,
   nextMode,
+  type ProviderTools,
   WorkspacePicker,
   type Writes,
 } from "./Pickers";
@@ -43,7 +44,7 @@ function NewChat() {
   const navigate = useNavigate();
   const [draft, setDraft] = useDraft("new");
   const once = useOnce();
-  const { model = null, effort = null, workspaceId = null, agent = null, mode = null, writes = null } = draft;
+  const { model = null, effort = null, workspaceId = null, agent = null, mode = null, writes = null, providerTools = null } = draft;
   const modes = useQuery(modesQuery).data ?? [];
   const commands = useCommands(null, choice => setDraft(choice));
   const send = () => {
@@ -59,6 +60,7 @@ function NewChat() {
       ...(agent && { agent }),
       ...(mode && { mode }),
       ...(writes && { writes }),
+      ...(providerTools && { provider_tools: providerTools }),
     };
     return once(JSON.stringify(body), async key => {
       const created = await call("POST /chats", { body, once: key });
@@ -80,7 +82,13 @@ function NewChat() {
       model={model}
       history={() => []}
     >
-      <ModelPicker model={model} effort={effort} onChoice={choice => setDraft(choice)} />
+      <ModelPicker
+        model={model}
+        effort={effort}
+        onChoice={choice => setDraft({ ...choice, ...(choice.model !== model && { providerTools: null }) })}
+        tools={providerTools}
+        onTools={tools => setDraft({ providerTools: tools })}
+      />
       <ModePicker
         mode={mode ?? "build"}
         onMode={value => setDraft({ mode: value })}
@@ -102,6 +110,11 @@ function InChat({ chatId }: { chatId: string }) {
   const mode = chat?.mode ?? "build";
   const set = (wanted: { mode?: string; writes?: Writes }) => {
     change({ id: chatId }, wanted).catch((error: unknown) => toast(textOf(error), "bad"));
+  };
+  const setTools = (wanted: ProviderTools) => {
+    change({ id: chatId }, { provider_tools: wanted }).catch((error: unknown) =>
+      toast(textOf(error), "bad"),
+    );
   };
   const stop = useAction("chat.interrupt");
   const restore = useAction("chat.unarchive");
@@ -179,6 +192,8 @@ function InChat({ chatId }: { chatId: string }) {
           model={(chosen ?? chat)?.model ?? null}
           effort={(chosen ?? chat)?.effort ?? null}
           onChoice={choose}
+          tools={chat?.provider_tools ?? null}
+          onTools={setTools}
         />
         <ModePicker
           mode={mode}

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Bot, ChevronDown, FolderOpen, FolderPlus, Gauge, type LucideIcon, Sparkle } from "lucide-react";
 import { agentsQuery, modesQuery, useModels, workspacesQuery } from "@/api/queries";
+import type { Chat } from "@/api/schema";
 import { texts } from "@/texts";
 import { Menu, MenuItem, MenuLine, MenuTitle } from "@/ui/Menu";
 
@@ -14,7 +15,16 @@ export interface Choice {
   effort: string | null;
 }
 
-export function ModelPicker({ model, effort, onChoice }: Choice & { onChoice: (choice: Choice) => void }) {
+/** Tools that the model's provider runs itself; null: as the model is configured. */
+export type ProviderTools = Chat["provider_tools"];
+
+interface ModelPickerProps extends Choice {
+  onChoice: (choice: Choice) => void;
+  tools: ProviderTools;
+  onTools: (tools: ProviderTools) => void;
+}
+
+export function ModelPicker({ model, effort, onChoice, tools, onTools }: ModelPickerProps) {
   const models = useModels().data ?? [];
   const current = models.find(one => (model === null ? one.default : one.name === model));
   const efforts = current?.efforts ?? [];
@@ -49,8 +59,29 @@ export function ModelPicker({ model, effort, onChoice }: Choice & { onChoice: (c
           ))}
         </>
       )}
+      {current !== undefined && current.can_run.length > 0 && (
+        <>
+          <MenuLine />
+          <MenuTitle>{t.providerTools}</MenuTitle>
+          {current.can_run.map(one => (
+            <MenuItem
+              key={one}
+              checked={(tools ?? current.provider_tools).includes(one)}
+              hint={t.providerToolHints[one]}
+              onSelect={() => onTools(switched(tools ?? current.provider_tools, one))}
+            >
+              {t.providerToolNames[one]}
+            </MenuItem>
+          ))}
+        </>
+      )}
     </Menu>
   );
+}
+
+/** With this one on if it was off, and off if it was on. */
+export function switched<T>(all: readonly T[], one: T): T[] {
+  return all.includes(one) ? all.filter(each => each !== one) : [...all, one];
 }
 
 /** What the agent may do. */

@@ -2,7 +2,7 @@
 // is full or forbidden costs the draft and nothing else.
 
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { FileShown } from "@/api/schema";
+import type { Chat, FileShown } from "@/api/schema";
 
 export interface Draft {
   text: string;
@@ -15,6 +15,7 @@ export interface Draft {
   agent?: string | null;
   mode?: string | null;
   writes?: "direct" | "review" | null;
+  providerTools?: Chat["provider_tools"];
 }
 
 export const NO_DRAFT: Draft = { text: "", files: [] };

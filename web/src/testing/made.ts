@@ -50,6 +50,7 @@ export function chatWith(change: Partial<Chat> = {}): Chat {
     last_turn: null,
     children: 0,
     max_steps: null,
+    provider_tools: null,
     mode: "build",
     writes: "direct",
     ...change,

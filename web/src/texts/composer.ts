@@ -19,6 +19,12 @@ export const composer = {
   model: "Model",
   effort: "Effort",
   defaultModel: "Default model",
+  providerTools: "Run by the provider",
+  providerToolNames: { web_search: "Web search", code_execution: "Code execution" },
+  providerToolHints: {
+    web_search: "The provider searches the web and names its sources.",
+    code_execution: "The provider runs code on its own machines.",
+  },
   defaultEffort: "Default effort",
   workspace: "Workspace",
   noWorkspace: "No workspace",

@@ -35,6 +35,7 @@ function agent(change: Partial<Chat>): Chat {
     last_turn: null,
     children: 0,
     max_steps: null,
+    provider_tools: null,
     mode: "build",
     writes: "direct",
     ...change,
