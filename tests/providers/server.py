@@ -37,7 +37,7 @@ from tests.providers.wire import ClientGone, Connection, Incoming
 Page = Callable[[bytes], tuple[int, Any]]
 _CHAT = re.compile(r"(?:/([a-z]+))?(?:/v1|/openai/deployments/[^/]+)?/chat/completions")
 _RESPONSES = re.compile(r"(?:/([a-z]+))?(?:/v1|/openai)?/responses")
-_GOOGLE = re.compile(r"(?:/google)?/v1beta/models/([^:/]+):streamGenerateContent")
+_GOOGLE = re.compile(r"(?:/google)?/v1(?:beta)?/models/([^:/]+):streamGenerateContent")
 
 
 def page(content: object, status: int = 200) -> Page:

@@ -151,13 +151,14 @@ async def by_openai_responses(server: ProviderServer) -> dict[str, Any]:
     import json
 
     from openai import AsyncOpenAI
+    from openai.types.responses import ResponseCompletedEvent, ResponseIncompleteEvent
 
     async with AsyncOpenAI(api_key=KEY, base_url=server.base_url("responses"), max_retries=0) as client:
         stream = await client.responses.create(model="test-model", input="Hello", stream=True)
         events = [event async for event in stream]
     assert events[0].type == "response.created"
     last = events[-1]
-    assert last.type in ("response.completed", "response.incomplete")
+    assert isinstance(last, ResponseCompletedEvent | ResponseIncompleteEvent)
     response = last.response
     said = "".join(event.delta for event in events if event.type == "response.output_text.delta")
     assert said == response.output_text
