@@ -44,7 +44,15 @@ function NewChat() {
   const navigate = useNavigate();
   const [draft, setDraft] = useDraft("new");
   const once = useOnce();
-  const { model = null, effort = null, workspaceId = null, agent = null, mode = null, writes = null, providerTools = null } = draft;
+  const {
+    model = null,
+    effort = null,
+    workspaceId = null,
+    agent = null,
+    mode = null,
+    writes = null,
+    providerTools = null,
+  } = draft;
   const modes = useQuery(modesQuery).data ?? [];
   const commands = useCommands(null, choice => setDraft(choice));
   const send = () => {
@@ -112,9 +120,7 @@ function InChat({ chatId }: { chatId: string }) {
     change({ id: chatId }, wanted).catch((error: unknown) => toast(textOf(error), "bad"));
   };
   const setTools = (wanted: ProviderTools) => {
-    change({ id: chatId }, { provider_tools: wanted }).catch((error: unknown) =>
-      toast(textOf(error), "bad"),
-    );
+    change({ id: chatId }, { provider_tools: wanted }).catch((error: unknown) => toast(textOf(error), "bad"));
   };
   const stop = useAction("chat.interrupt");
   const restore = useAction("chat.unarchive");
