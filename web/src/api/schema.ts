@@ -118,6 +118,7 @@ export interface ChangeChat {
   budget?: BudgetIn | null;
   tools?: string[] | Record<string, "auto" | "ask" | "allow" | "deny"> | null;
   max_steps?: number | null;
+  provider_tools?: ("web_search" | "code_execution")[] | null;
   mode?: string;
   writes?: "direct" | "review";
 }
@@ -217,6 +218,7 @@ export interface Chat {
   last_turn: LastTurn | null;
   children: number;
   max_steps: number | null;
+  provider_tools: ("web_search" | "code_execution")[] | null;
   mode: string;
   writes: "direct" | "review";
 }
@@ -308,6 +310,7 @@ export interface CreateChat {
   budget?: BudgetIn | null;
   tools?: string[] | Record<string, "auto" | "ask" | "allow" | "deny"> | null;
   max_steps?: number | null;
+  provider_tools?: ("web_search" | "code_execution")[] | null;
   mode?: string | null;
   writes?: "direct" | "review" | null;
 }
@@ -697,6 +700,7 @@ export interface ListedChat {
   last_turn: LastTurn | null;
   children: number;
   max_steps: number | null;
+  provider_tools: ("web_search" | "code_execution")[] | null;
   mode: string;
   writes: "direct" | "review";
   found: Found | null;
@@ -798,6 +802,8 @@ export interface ModelShown {
   inputs: string[];
   efforts: string[];
   tools: boolean;
+  can_run: ("web_search" | "code_execution")[];
+  provider_tools: ("web_search" | "code_execution")[];
   price: ModelPrice | null;
   default: boolean;
 }
