@@ -167,7 +167,7 @@ def test_the_changes_of_an_edit_live_and_commented(page: Page, person: Person) -
     expect(panel).to_contain_text("No changes")
 
     person.post(f"chats/{chat['id']}/messages", {"content": EDIT})
-    expect(panel.get_by_role("button", name=re.compile("notes.md"))).to_contain_text("+1")
+    expect(panel.get_by_role("button", name=re.compile(r"^notes\.md"))).to_contain_text("+1")
     expect(panel.get_by_text("line seven")).to_be_visible()
 
     panel.get_by_role("button", name="Side by side").click()
@@ -208,10 +208,37 @@ def test_collisions_are_marked_by_severity(page: Page, person: Person) -> None:
 
 def test_without_changes_to_show_the_panel_teaches(page: Page, person: Person) -> None:
     panel = open_panel(page, person.finished_chat("say: hello")["id"], "Changes")
+    expect(panel).to_contain_text("as soon as each call ends")
+    panel.get_by_role("button", name="Since last commit").click()
     expect(panel).to_contain_text("No workspace")
     plain = make_workspace(person, {"notes.md": NOTES}, git=False)
     panel = open_panel(page, person.finished_chat("say: hello", workspace_id=plain.id)["id"], "Changes")
+    panel.get_by_role("button", name="Since last commit").click()
     expect(panel).to_contain_text("git init")
+
+
+def test_changes_are_reviewed_and_undone(page: Page, person: Person) -> None:
+    """By keys: a waiting change is applied and undone; and the chat is rewound to before the message."""
+    workspace = make_workspace(person, {"notes.md": NOTES})
+    chat = person.finished_chat(EDIT, workspace_id=workspace.id, writes="review")
+    file = workspace.path / "notes.md"
+    assert file.read_text() == NOTES
+    panel = open_panel(page, chat["id"], "Changes")
+    expect(panel).to_contain_text("1 change waits for your review")
+    panel.get_by_role("button", name=re.compile(r"^notes\.md")).focus()
+    page.keyboard.press("a")
+    expect(panel.get_by_role("button", name="Undo notes.md")).to_be_visible()
+    assert "line seven" in file.read_text()
+    panel.get_by_role("button", name=re.compile(r"^notes\.md")).focus()
+    page.keyboard.press("u")
+    expect(panel).to_contain_text("undone")
+    assert file.read_text() == NOTES
+    said = conversation(page).locator("[data-message]").first
+    said.hover()
+    said.get_by_role("button", name="Rewind to before this message").click()
+    page.get_by_role("dialog").get_by_role("button", name="Rewind to before this message").click()
+    expect(page.get_by_text("Rewound.")).to_be_visible()
+    expect(conversation(page).locator("[data-message]")).to_have_count(0)
 
 
 # --- agents ---

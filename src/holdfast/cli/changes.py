@@ -100,7 +100,7 @@ def rewind(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Go back to before something you said: files, conversation, or both."""
+    """Go back to before a message: files, conversation or both."""
     if what not in ("files", "conversation", "both"):
         raise WrongUsage("--what is files, conversation or both.")
 
