@@ -7,7 +7,7 @@ import pytest
 from holdfast.changes import control as control_module
 from holdfast.changes.entries import Contents, WantedState
 from holdfast.changes.placing import put_all
-from holdfast.core.ids import MessageId
+from holdfast.core.ids import ChatId, MessageId
 from holdfast.store import chats
 from holdfast.workspaces.files.file_root import Tree
 from holdfast.workspaces.files.git_guard import Guard
@@ -31,7 +31,7 @@ async def test_a_rewind_that_was_cut_off_is_ended(
     message = await run(server.admin, chat_id, script + "say: done")
     after = tree_of(root)
     control, store = server.parts.toolbox.changes, server.parts.services.store
-    chat = await store.read(chats.chat(chat_id))
+    chat = await store.read(chats.chat(ChatId(chat_id)))
     assert chat is not None
 
     def cut_off(
