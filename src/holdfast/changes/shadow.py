@@ -129,6 +129,17 @@ class Shadow:
                 info = entry.stat(follow_symlinks=False)
             except OSError:
                 continue  # gone meanwhile
+            old = before.get(path)
+            if (
+                old is not None
+                and old.ctime_ns == info.st_ctime_ns
+                and old.mtime_ns == info.st_mtime_ns
+                and old.size == info.st_size
+                and old.inode == info.st_ino
+            ):
+                # As nearly always. What .gitignore says by now does not matter: it was kept before.
+                yield path, old
+                continue
             mode = info.st_mode
             is_directory = stat.S_ISDIR(mode)
             if ignoring.ignores(path, name, directory=is_directory):
@@ -148,16 +159,6 @@ class Shadow:
                         )
                     finally:
                         os.close(inner)
-                continue
-            old = before.get(path)
-            if (
-                old is not None
-                and old.mtime_ns == info.st_mtime_ns
-                and old.ctime_ns == info.st_ctime_ns
-                and old.size == info.st_size
-                and old.inode == info.st_ino
-            ):
-                yield path, old
                 continue
             seen = self._read(name, directory, info, started)
             if seen is not None:
