@@ -20,7 +20,7 @@ from bench.model_server import ModelServer
 from bench.report import Report, to_json, to_table
 from bench.results import Line, lines
 from bench.rounds import measure
-from bench.workloads import history, scripts, search, server, store, streams, turns
+from bench.workloads import flows, history, scripts, search, server, store, streams, turns
 
 WORKLOADS: dict[str, Callable[[Scale], list[Case]]] = {
     "store": store.cases,
@@ -29,6 +29,7 @@ WORKLOADS: dict[str, Callable[[Scale], list[Case]]] = {
     "W2": streams.cases,
     "W2f": streams.fan_out_cases,
     "W3": scripts.cases,
+    "W3f": flows.cases,
     "W4": server.recovery_cases,
     "W5": history.cases,
     "W6": server.idle_cases,

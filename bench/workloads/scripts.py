@@ -19,7 +19,7 @@ def cases(scale: Scale) -> list[Case]:
 
 def _case(engine: Engine, scale: Scale) -> Case:
     peers = (LANGGRAPH, DBOS) if scale.peers else ()
-    ours = _entry(
+    ours = fan_out_entry(
         OURS,
         against=(
             *(Against(entry=peer.name, words=peer.name) for peer in peers),
@@ -32,11 +32,13 @@ def _case(engine: Engine, scale: Scale) -> Case:
             Goal(words="again 50 ms", figure="again ms", at_most=50),
         ),
     )
-    others = [_entry(contender) for contender in (FLOORS[engine], *peers)]
+    others = [fan_out_entry(contender) for contender in (FLOORS[engine], *peers)]
     return Case(workload="W3", engine=engine, entries=(*others, ours))
 
 
-def _entry(contender: Contender, against: tuple[Against, ...] = (), goals: tuple[Goal, ...] = ()) -> Entry:
+def fan_out_entry(
+    contender: Contender, against: tuple[Against, ...] = (), goals: tuple[Goal, ...] = ()
+) -> Entry:
     return Entry(
         name=contender.name,
         what=f"{AGENTS} agents, {AT_ONCE} at once",
