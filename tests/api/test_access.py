@@ -55,6 +55,8 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "WS /chats/{chat_id}/feed/ws": READ,
     "GET /feed": OWN_LIST,
     "GET /chats/{chat_id}/trace": READ,
+    "GET /chats/{chat_id}/context": READ,
+    "GET /chats/{chat_id}/context/diff": READ,
     "GET /chats/{chat_id}/trace/{span_id}": READ,
     "GET /chats/{chat_id}/usage": READ,
     "GET /chats/{chat_id}/changes": READ,

@@ -18,7 +18,9 @@ from holdfast.chats.commands import (
     Interrupt,
     LapseHolds,
     MoveQueued,
+    NewStep,
     NoteRetry,
+    NoteStep,
     Notify,
     Reconcile,
     Release,
@@ -30,6 +32,7 @@ from holdfast.chats.commands import (
 from holdfast.chats.facts import Facts, Target
 from holdfast.chats.view import View
 from holdfast.core.ids import CallId, MessageId
+from holdfast.core.usage import Usage
 from tests.chats.making import (
     FAILURE,
     LATER_WORKER,
@@ -46,6 +49,7 @@ from tests.chats.making import (
     view,
 )
 
+PAID = NewStep(started_at=NOW, usage=Usage(input=3, total=3))
 SEND = Send(parts=text("hello"), created_by=OWNER)
 FINISH = FinishCall(call_id=CallId("call-0"), run=1, outcome="succeeded", output="done")
 
@@ -91,6 +95,7 @@ def moved(change: Change) -> set[str]:
         (view(inbox=(notice(1),)), BeginAttempt(), {"version", "history_version"}),
         (view(attempt=1), NoteRetry(failure=FAILURE, delay_ms=1), {"version", "retry_version"}),
         (view(attempt=1), step(), {"version", "history_version"}),
+        (view("idle"), NoteStep(turn=1, step=PAID), {"version"}),
         (view(), RequestCompaction(), {"version"}),
         (view(calls=(call(0),)), StartCalls(call_ids=(CallId("call-0"),)), {"version"}),
         (view(calls=(call(0, "started"),)), FINISH, {"version"}),

@@ -153,6 +153,8 @@ def _other(name: str, key: str) -> object:
         "max_mib": 64,
         "quota_mib": 64,
         "summaries": False,
+        "closing": False,
+        "prompt": "In short.",
     }
     return special.get(key, 7)
 

@@ -21,10 +21,11 @@ SUMS = (
     "unpriced_steps",
 )
 LATEST = ("context_used", "context_limit", "tokens_per_second")
+ANY = ("estimated",)
 
 
 def test_every_field_is_a_sum_or_the_latest() -> None:
-    assert {*SUMS, *LATEST} == set(Usage.__struct_fields__)
+    assert {*SUMS, *LATEST, *ANY} == set(Usage.__struct_fields__)
 
 
 @given(steps=st.lists(usages, min_size=1, max_size=5))
@@ -32,6 +33,8 @@ def test_sums(steps: list[Usage]) -> None:
     total = reduce(add, steps)
     for name in SUMS:
         assert getattr(total, name) == sum(getattr(step, name) for step in steps)
+    for name in ANY:
+        assert getattr(total, name) == any(getattr(step, name) for step in steps)
     for name in LATEST:
         known = [getattr(step, name) for step in steps if getattr(step, name) is not None]
         assert getattr(total, name) == (known[-1] if known else None)

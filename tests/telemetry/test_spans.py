@@ -9,6 +9,7 @@ from holdfast.core.failures import Failure
 from holdfast.core.ids import CallId, MessageId, StepId
 from holdfast.core.messages import Message
 from holdfast.core.parts import Text, ToolCall, ToolResult
+from holdfast.core.segments import StepCache
 from holdfast.core.shapes import Json
 from holdfast.core.spans import Span
 from holdfast.core.steps import Step, Turn
@@ -18,6 +19,9 @@ from tests.chats.making import CHAT, NOW, call, message
 
 ASKED, ANSWER = MessageId(message(1, ()).id), MessageId(message(2, ()).id)
 USAGE = Usage(input=100, output=10, cache_read=60, cache_write=20, total=110)
+
+
+CACHE = StepCache(read=60, write=20, fresh=20, hit_rate=0.6)
 
 
 def at(seconds: float) -> datetime:
@@ -98,7 +102,7 @@ def test_a_turn_its_step_its_model_call_and_its_calls() -> None:
     assert (of_step.usage, of_step.duration_ms, of_step.outcome) == (USAGE, 2000, "finished")
     assert of_model.input == {"attempts": 1, "failures": []}
     assert of_model.output == "Let me see"
-    assert of_model.cache == {"read": 60, "write": 20, "input": 100}
+    assert of_model.cache == CACHE
     assert (first.input, first.output, first.duration_ms) == ({"path": "a"}, "output 1", 500)
     assert first.approved_by == approval
     assert (second.outcome, second.output) == ("failed", "no")
@@ -146,7 +150,7 @@ def test_a_compaction_is_one_span_with_its_summary() -> None:
     found = spans(CHAT, [turn()], [step(kind="compaction")], [], said)
     (compaction,) = [span for span in found if span.kind == "compaction"]
     assert (compaction.parent_id, compaction.output, compaction.usage) == ("turn-1", {"summary": "x"}, USAGE)
-    assert compaction.cache == {"read": 60, "write": 20, "input": 100}
+    assert compaction.cache == CACHE
     assert [span.kind for span in found] == ["turn", "compaction"]
 
 

@@ -180,11 +180,24 @@ def test_what_is_nobodys_fault_does_not(outcome: Outcome) -> None:
     assert not repeats(*failing(6, outcome=outcome)).nudge_is_due
 
 
-def test_another_input_is_another_call() -> None:
+def test_different_calls_that_fail_in_the_same_way_are_noticed() -> None:
     steps = [
         one
         for n in range(1, 7)
         for one in (answer(10 * n, asked(f"c{n}", path=str(n))), result(10 * n + 1, (f"c{n}", "failed")))
+    ]
+    assert not repeats(*steps[:4]).nudge_is_due
+    assert repeats(*steps[:6]).nudge_is_due
+    assert not repeats(*steps[:10]).stop_is_due
+    assert repeats(*steps).stop_is_due
+
+
+def test_different_outcomes_are_different_failures() -> None:
+    outcomes: tuple[Outcome, ...] = ("failed", "denied", "expired", "failed", "denied", "expired")
+    steps = [
+        one
+        for n, outcome in enumerate(outcomes, 1)
+        for one in (answer(10 * n, asked(f"c{n}", path=str(n))), result(10 * n + 1, (f"c{n}", outcome)))
     ]
     assert not repeats(*steps).nudge_is_due
 

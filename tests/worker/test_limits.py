@@ -15,7 +15,7 @@ from holdfast.tools.approval import ApprovalRules
 from holdfast.worker.actions import TurnLimits
 from holdfast.worker.settings import WorkerSettings
 from tests.providers.answering import Asked
-from tests.providers.replies import Reply, call, say
+from tests.providers.replies import Reply, Status, call, fails, say
 from tests.worker.engine import OWNER, QUICK_RETRIES, Engine, eventually, model, said_to_model
 from tests.worker.toolbox import Toolbox
 
@@ -141,7 +141,7 @@ async def test_no_summary_is_made_on_a_spent_budget(engine: Engine) -> None:
 
 
 async def test_the_number_of_steps(engine: Engine) -> None:
-    engine.start(WorkerSettings(limits=TurnLimits(steps=4), retry=QUICK_RETRIES))
+    engine.start(WorkerSettings(limits=TurnLimits(steps=4, closing=False), retry=QUICK_RETRIES))
     chat = await engine.create(FOREVER)
     view = await engine.idle(chat)
     assert len(engine.asked) == 4
@@ -151,6 +151,57 @@ async def test_the_number_of_steps(engine: Engine) -> None:
     await engine.send(chat, "say: On.")
     await engine.idle(chat)
     assert (await engine.texts(chat))[-1] == ("assistant", "On.")
+
+
+async def test_the_last_words_before_the_end(engine_everywhere: Engine) -> None:
+    """The same tools, none of which may be called: a provider's cache still knows the prefix."""
+    engine = engine_everywhere
+    engine.server.answer = lambda asked: (
+        say("Half of it is done.") if is_closing(asked) else call("add", {"a": 1, "b": 2})
+    )
+    engine.start(WorkerSettings(limits=TurnLimits(steps=3), retry=QUICK_RETRIES))
+    chat = await engine.create("Add for ever")
+    await engine.idle(chat)
+    assert [is_closing(asked) for asked in engine.asked] == [False, False, False, True]
+    closing = engine.asked[-1].body
+    assert closing["tools"] == engine.asked[0].body["tools"]
+    assert closing["tool_choice"] == "none"
+    assert (await engine.texts(chat))[-1] == ("assistant", "Half of it is done.")
+    assert await notices(engine, chat) == ["step_limit"]
+    assert engine.server.refusals == []
+    # The next turn has all its steps again.
+    engine.server.answer = None
+    await engine.send(chat, "say: On.")
+    await engine.idle(chat)
+    assert (await engine.texts(chat))[-1] == ("assistant", "On.")
+
+
+async def test_last_words_that_are_calls_are_not_run(engine: Engine, tools: Toolbox) -> None:
+    engine.start(WorkerSettings(limits=TurnLimits(steps=2), retry=QUICK_RETRIES))
+    engine.server.answer = lambda _: call("write", {"name": "x"})
+    chat = await engine.create("Write for ever")
+    await engine.idle(chat)
+    assert [result.outcome for result in await engine.results(chat)] == [
+        "succeeded",
+        "succeeded",
+        "cancelled",
+    ]
+    assert len(tools.ledger) == 2
+    assert len(engine.asked) == 3
+
+
+async def test_without_last_words_when_the_provider_refuses_them(engine: Engine) -> None:
+    engine.server.answer = lambda asked: (
+        fails(Status(400)) if is_closing(asked) else call("add", {"a": 1, "b": 2})
+    )
+    engine.start(WorkerSettings(limits=TurnLimits(steps=2), retry=QUICK_RETRIES))
+    chat = await engine.create("Add for ever")
+    await engine.idle(chat)
+    assert await notices(engine, chat) == ["step_limit"]
+
+
+def is_closing(asked: Asked) -> bool:
+    return "This turn ends now" in said_to_model(asked)
 
 
 async def test_the_number_of_steps_with_a_queue(engine: Engine) -> None:
@@ -185,27 +236,28 @@ async def test_a_nudge_at_three_and_the_end_at_six(engine_everywhere: Engine) ->
     engine.start()
     chat = await engine.create("Break it")
     await engine.idle(chat)
-    assert len(engine.asked) == 6
+    assert len(engine.asked) == 7
     nudged = ["failed several times in a row" in said_to_model(asked) for asked in engine.asked]
-    assert nudged == [False, False, False, True, True, True]
+    assert nudged == [False, False, False, True, True, True, True]
+    assert [is_closing(asked) for asked in engine.asked] == [False] * 6 + [True]
     assert said_to_model(engine.asked[-1]).count("failed several times in a row") == 1
     assert await notices(engine, chat) == ["loop_guard", "loop_guard"]
     assert engine.server.refusals == []
 
 
 async def test_the_user_may_let_it_try_again(engine: Engine) -> None:
-    engine.server.answer = failing(7, "I give up.")
+    engine.server.answer = failing(8, "I give up.")
     engine.start()
     chat = await engine.create("Break it")
     await engine.idle(chat)
     await engine.send(chat, "Once more")
     await engine.idle(chat)
     assert (await engine.texts(chat))[-1] == ("assistant", "I give up.")
-    assert len(engine.asked) == 8
+    assert len(engine.asked) == 9
 
 
 async def test_and_so_may_a_retry(engine: Engine) -> None:
-    engine.server.answer = failing(7, "At last.")
+    engine.server.answer = failing(8, "At last.")
     chat = await engine.create("Break it")
     await engine.send(chat, "Next")
     engine.start()
@@ -222,4 +274,4 @@ async def test_a_denied_tool_is_not_called_for_ever(engine: Engine) -> None:
     engine.start(WorkerSettings(rules=ApprovalRules(per_tool={"broken": "deny"}), retry=QUICK_RETRIES))
     chat = await engine.create("Break it")
     await engine.idle(chat)
-    assert len(engine.asked) == 6
+    assert len(engine.asked) == 7

@@ -4,9 +4,11 @@ below it."""
 import pytest
 
 from holdfast.chats.view import View
+from holdfast.core.failures import Failure
 from holdfast.core.ids import StepId
 from holdfast.core.steps import Step, StepKind, TurnOutcome
 from holdfast.core.usage import Usage
+from holdfast.prompt.notices import IN_VAIN
 from holdfast.worker.actions import (
     Action,
     AskPeople,
@@ -60,6 +62,12 @@ CASES: list[tuple[str, View, TurnProgress, Action]] = [
         "full in vain",
         view(),
         TurnProgress(complete=False, context="full", compactions_in_vain=2),
+        CallModel(in_vain=True),
+    ),
+    (
+        "full in vain, and told so",
+        view(),
+        TurnProgress(complete=False, context="full", compactions_in_vain=2, told_in_vain=True),
         CallModel(),
     ),
     (
@@ -75,7 +83,7 @@ CASES: list[tuple[str, View, TurnProgress, Action]] = [
         "full in vain, complete",
         view(),
         TurnProgress(complete=True, context="full", compactions_in_vain=2),
-        Finish(),
+        Finish(notice=IN_VAIN),
     ),
     (
         "full and over budget, complete",
@@ -97,6 +105,39 @@ CASES: list[tuple[str, View, TurnProgress, Action]] = [
 @pytest.mark.parametrize("name, state, progress, action", CASES, ids=[case[0] for case in CASES])
 def test_the_next_action(name: str, state: View, progress: TurnProgress, action: Action) -> None:
     assert next_action(state, progress, TurnLimits()) == action
+
+
+# 5. the closing step
+
+LIMITED = Failure(kind="step_limit", message="So many steps.")
+CLOSING: list[tuple[str, View, TurnProgress, Action]] = [
+    ("asked to sum up", view(), TurnProgress(complete=False, closing=LIMITED), CallModel(closing=LIMITED)),
+    ("summed up", view(), TurnProgress(complete=True, closing=LIMITED), Finish(limit=LIMITED)),
+    (
+        "called tools instead",
+        view(calls=(call(1, "finished"),)),
+        TurnProgress(complete=False, closing=LIMITED),
+        Finish(limit=LIMITED),
+    ),
+    (
+        "no money for it",
+        view(),
+        TurnProgress(complete=False, closing=LIMITED, over_budget=True),
+        Finish(limit=LIMITED),
+    ),
+]
+
+
+@pytest.mark.parametrize("name, state, progress, action", CLOSING, ids=[case[0] for case in CLOSING])
+def test_the_closing_step(name: str, state: View, progress: TurnProgress, action: Action) -> None:
+    assert next_action(state, progress, TurnLimits()) == action
+
+
+@pytest.mark.parametrize("state, repeats", [(view(turn_steps=1200), Repeats()), (view(), TOO_OFTEN)])
+def test_a_limit_asks_for_closing_words_first(state: View, repeats: Repeats) -> None:
+    action = next_action(state, TurnProgress(complete=False, repeats=repeats), TurnLimits())
+    assert isinstance(action, CallModel)
+    assert action.closing is not None
 
 
 # 5. and the failures
@@ -122,7 +163,7 @@ LIMITS: list[tuple[str, View, TurnProgress, str]] = [
 
 @pytest.mark.parametrize("name, state, progress, kind", LIMITS, ids=[case[0] for case in LIMITS])
 def test_a_limit_ends_the_turn(name: str, state: View, progress: TurnProgress, kind: str) -> None:
-    action = next_action(state, progress, TurnLimits())
+    action = next_action(state, progress, TurnLimits(closing=False))
     assert isinstance(action, Finish)
     assert action.limit is not None
     assert action.limit.kind == kind

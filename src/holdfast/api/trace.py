@@ -21,7 +21,7 @@ from holdfast.telemetry.spans import spans, with_agents
 MOST_TURNS = 50
 _CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})", re.ASCII)
 _SPAN_ID = re.compile(
-    r"(?:turn|step|model|check)-([0-9]{1,9})(?:-[0-9]{1,9})?|call-([A-Za-z0-9_-]{1,40})"
+    r"(?:turn|step|model|check|title|summary)-([0-9]{1,9})(?:-[0-9]{1,9})?|call-([A-Za-z0-9_-]{1,40})"
     r"|agent-([0-9a-f-]{36})",
     re.ASCII,
 )

@@ -12,6 +12,7 @@ from holdfast.core.ids import CallId, ChatId, MessageId, QueueItemId, StepId, Us
 from holdfast.core.messages import Busy, Message, Role, Visibility
 from holdfast.core.origins import PERSON, Origin
 from holdfast.core.parts import Notice, Outcome, Parts
+from holdfast.core.segments import SegmentChange, StepCache
 from holdfast.core.shapes import Json, Record
 from holdfast.core.steps import StepKind, TurnOutcome
 from holdfast.core.usage import Usage
@@ -296,6 +297,8 @@ class NoteRetry(_Command, frozen=True, kw_only=True):
     kind = "note_retry"
     failure: Failure
     delay_ms: int
+    # What the attempts at this step have cost so far.
+    spent: Usage = Usage()
 
 
 class RequestCompaction(_Command, frozen=True, kw_only=True):
@@ -336,6 +339,18 @@ class NewStep(Record, frozen=True, kw_only=True):
     # Its duration by a clock that does not jump; None: nobody saw its start.
     seconds: float | None = None
     outcome: TurnOutcome = "finished"
+    # Of the request, compared with the one of the step before.
+    segments: SegmentChange | None = None
+    cache: StepCache | None = None
+
+
+class NoteStep(_Command, frozen=True, kw_only=True):
+    """A model call that cost something and left nothing in history: an attempt that failed or was given up.
+    `turn` is the one it was made for, which may be over."""
+
+    kind = "note_step"
+    turn: int
+    step: NewStep
 
 
 class CommitStep(_Command, frozen=True, kw_only=True):
@@ -430,6 +445,7 @@ WorkerCommand = (
     | BeginAttempt
     | NoteRetry
     | RequestCompaction
+    | NoteStep
     | CommitStep
     | StartCalls
     | FinishCall

@@ -52,6 +52,7 @@ RULES: dict[str, Callable[[Draft, Any], Refusal | None]] = {
     "begin_attempt": worker_rules.begin_attempt,
     "note_retry": worker_rules.note_retry,
     "request_compaction": worker_rules.request_compaction,
+    "note_step": worker_rules.note_step,
     "commit_step": worker_rules.commit_step,
     "start_calls": worker_rules.start_calls,
     "finish_call": worker_rules.finish_call,

@@ -23,6 +23,8 @@ from holdfast.core.steps import Step, Turn, TurnKind, TurnOutcome
 
 # Clocks closer than this are considered equal.
 SAME_CLOCK = timedelta(seconds=0.5)
+# From here on, by version, are attempts that were given up after their turn had ended.
+LATE = 2_000_000
 
 
 class Draft:
@@ -133,9 +135,12 @@ class Draft:
     def insert_all(self, messages: Iterable[NewMessage]) -> list[Message]:
         return [self.insert(message.role, message.parts, like=message) for message in messages]
 
-    def record(self, step: NewStep, message_id: MessageId | None) -> None:
-        """The step's row, which is also its span; its usage is added to the chat's."""
+    def record(self, step: NewStep, message_id: MessageId | None, *, turn: int | None = None) -> None:
+        """The step's row, which is also its span; its usage joins the chat's. With `turn` it may be of one
+        that is over."""
         chat = self.chat
+        late = turn is not None and turn != chat.turn
+        number = LATE + self.version if late else chat.turn_steps + 1
         step_id = step.id or StepId(self.ids.uuid7(self.now))
         # The step's times may come from another clock than the decision's: only its duration is certain.
         took = self.now - step.started_at if step.seconds is None else timedelta(seconds=step.seconds)
@@ -145,8 +150,8 @@ class Draft:
         self.steps += (
             Step(
                 id=step_id,
-                turn=chat.turn,
-                number=chat.turn_steps + 1,
+                turn=chat.turn if turn is None else turn,
+                number=number,
                 kind=step.kind,
                 message_id=message_id,
                 model=step.model,
@@ -160,9 +165,14 @@ class Draft:
                 finished_at=max(self.now, step.started_at + shift),
                 outcome=step.outcome,
                 revision=self.version,
+                segments=step.segments,
+                cache=step.cache,
             ),
         )
-        self.put(turn_steps=chat.turn_steps + 1, usage=chat.usage + step.usage)
+        # What was not shown the history says nothing of how full the context is.
+        aside = late or message_id is None
+        spent = replace(step.usage, context_used=None, context_limit=None) if aside else step.usage
+        self.put(turn_steps=chat.turn_steps if late else number, usage=chat.usage + spent)
 
     # --- calls ---
 

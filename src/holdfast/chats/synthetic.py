@@ -36,6 +36,7 @@ SKIPPED = "Skipped by the user. It is not known whether it took effect before th
 DONE = "The user confirmed that this was done."
 FORKED = "Cancelled (forked): the chat was copied before this call was answered."
 IMPORTED = "Cancelled (imported): the file has no result for this call."
+NOT_RUN = "Cancelled, not run: the turn had reached its limit."
 UNANSWERED = "No result was recorded for this call."
 
 

@@ -174,6 +174,8 @@ TABLE: Mapping[str, Row] = {
     },
     "note_retry": _same(_RUNNING),
     "request_compaction": _same(_RUNNING),
+    # Whatever the chat does meanwhile: it was spent.
+    "note_step": _same(state for state in VALID if state is not S.NONE),
     "commit_step": _same(_RUNNING),
     "start_calls": _same(_RUNNING),
     "finish_call": _same((*_RUNNING, *_INTERRUPTING)),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from holdfast.chats import synthetic
@@ -17,6 +18,7 @@ from holdfast.chats.commands import (
     FinishTurn,
     NewCall,
     NoteRetry,
+    NoteStep,
     Release,
     RequestCompaction,
     RequireAction,
@@ -112,12 +114,17 @@ def note_retry(draft: Draft, command: NoteRetry) -> None:
             attempt=draft.chat.attempt,
             delay_ms=command.delay_ms,
             next_at=draft.now + timedelta(milliseconds=command.delay_ms),
+            spent=command.spent if command.spent.total else UNSET,
         )
     )
 
 
 def request_compaction(draft: Draft, command: RequestCompaction) -> None:
     draft.put(compaction=command.request)
+
+
+def note_step(draft: Draft, command: NoteStep) -> None:
+    draft.record(command.step, None, turn=command.turn)
 
 
 def commit_step(draft: Draft, command: CommitStep) -> Refusal | None:

@@ -115,6 +115,12 @@ class WorkerSection(Record, frozen=True, kw_only=True):
 class LimitsSection(Record, frozen=True, kw_only=True):
     queue: Annotated[int, Meta(ge=1, le=1000, description="Messages that may wait in one chat.")] = 20
     steps: Annotated[int, Meta(ge=1, le=1_000_000, description="Model calls in one turn.")] = 1200
+    closing: Annotated[
+        bool,
+        Meta(
+            description="Whether the model may sum up, without tools, before a limit or a loop ends its turn."
+        ),
+    ] = True
     agent_depth: Annotated[
         int, Meta(ge=0, le=100, description="How deep sub-agents may be nested; 0 allows none.")
     ] = 4
@@ -192,6 +198,12 @@ class CompactionSection(Record, frozen=True, kw_only=True):
         ),
     ] = 70
     model: Annotated[str, Meta(description="The model that summarises. Empty: the chat's own.")] = ""
+    prompt: Annotated[
+        str, Meta(description="What the model is asked for instead of the built-in text. Empty: that text.")
+    ] = ""
+    seconds: Annotated[
+        float, Meta(ge=1, le=3600, description="How long one attempt at a summary may take.")
+    ] = 90.0
 
 
 class TitlesSection(Record, frozen=True, kw_only=True):
@@ -235,6 +247,16 @@ class FilesSection(Record, frozen=True, kw_only=True):
 
 
 class WorkflowsSection(Record, frozen=True, kw_only=True):
+    budget: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10**15,
+            description=(
+                "Output tokens after which a run without a budget of its own starts no more agents; 0: any."
+            ),
+        ),
+    ] = 100_000
     max_runs: Annotated[int, Meta(ge=1, le=1000, description="Runs that execute at once.")] = 3
     max_concurrency: Annotated[int, Meta(ge=1, le=1000, description="Calls of one run at once.")] = 16
     max_agents: Annotated[int, Meta(ge=1, le=100_000, description="Agents that one run may start.")] = 1000

@@ -2,7 +2,10 @@
 
 from datetime import datetime
 
+from msgspec import UNSET, UnsetType
+
 from holdfast.core.shapes import Record
+from holdfast.core.usage import Usage
 
 
 class Failure(Record, frozen=True, kw_only=True):
@@ -30,3 +33,5 @@ class Retry(Failure, frozen=True, kw_only=True):
     attempt: int
     delay_ms: int
     next_at: datetime
+    # What the attempts before have cost: counted with the step when it ends.
+    spent: Usage | UnsetType = UNSET

@@ -46,6 +46,7 @@ class HistoryEntry(Record, frozen=True, kw_only=True, array_like=True):
     model: str | None
     usage: Usage | None
     parts: Parts
+    id: MessageId | None = None
 
 
 def entries_of(messages: Iterable[Message]) -> list[HistoryEntry]:
@@ -58,6 +59,7 @@ def entries_of(messages: Iterable[Message]) -> list[HistoryEntry]:
             interrupted=message.interrupted,
             model=message.model,
             usage=message.usage,
+            id=message.id,
         )
         for message in messages
         if not message.removed and message.visibility != "user"

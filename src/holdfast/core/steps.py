@@ -5,13 +5,15 @@ from typing import Literal
 
 from holdfast.core.failures import Failure
 from holdfast.core.ids import MessageId, StepId
+from holdfast.core.segments import SegmentChange, StepCache
 from holdfast.core.shapes import Record
 from holdfast.core.usage import Usage
 
 # What started a turn. A compaction requested between turns is a turn of its own.
 TurnKind = Literal["message", "notice", "retry", "compaction"]
 TurnOutcome = Literal["finished", "interrupted", "failed"]
-StepKind = Literal["model", "compaction"]
+# Titles and summaries are made beside the turn that they are about, after its end.
+StepKind = Literal["model", "compaction", "title", "summary"]
 
 
 class Step(Record, frozen=True, kw_only=True):
@@ -35,6 +37,9 @@ class Step(Record, frozen=True, kw_only=True):
     outcome: TurnOutcome = "finished"
     # The version of the chat that wrote this row.
     revision: int = 0
+    # The request it was, and what the provider's cache did for it. None: nobody looked.
+    segments: SegmentChange | None = None
+    cache: StepCache | None = None
 
 
 class Turn(Record, frozen=True, kw_only=True):

@@ -20,6 +20,8 @@ class Usage(Record, frozen=True, kw_only=True):
     cost_usd_micros: int = 0
     unpriced_steps: int = 0
     tokens_per_second: float | None = None
+    # Whether any of it is our own estimate, because the provider did not say.
+    estimated: bool = False
 
     def __add__(self, later: "Usage") -> "Usage":
         """Adds what can be added; everything else is taken from the later one if it has it."""
@@ -35,6 +37,7 @@ class Usage(Record, frozen=True, kw_only=True):
             cost_usd_micros=self.cost_usd_micros + later.cost_usd_micros,
             unpriced_steps=self.unpriced_steps + later.unpriced_steps,
             tokens_per_second=_known(later.tokens_per_second, self.tokens_per_second),
+            estimated=self.estimated or later.estimated,
         )
 
 

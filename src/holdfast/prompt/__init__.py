@@ -8,6 +8,7 @@
     notices.py    notices in history
     summaries.py  requests for summaries and titles
     history.py    committed history as the messages of a request
+    segments.py   a request in segments: what it is made of
 
 Two kinds of text live elsewhere. A tool's own texts (description, errors) belong to the tool. Synthetic
 results of calls are written by the state machine (`chats/synthetic.py`).

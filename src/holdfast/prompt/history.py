@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from holdfast.chats.synthetic import UNANSWERED, unanswered
-from holdfast.core.ids import CallId
+from holdfast.core.ids import CallId, MessageId
 from holdfast.core.messages import HistoryEntry
 from holdfast.core.parts import File, Notice, Part, Parts, Reasoning, Source, Text, ToolCall, ToolResult
+from holdfast.core.segments import Segments
 from holdfast.core.shapes import encode_text
 from holdfast.prompt.notices import CONTINUED, EMPTY, INTERRUPTED
+from holdfast.prompt.segments import message_pieces, segments_of
 from holdfast.providers.input_repair import RAW
 from holdfast.providers.interface import PromptMessage
 
@@ -24,7 +26,10 @@ _Results = dict[CallId, ToolResult]
 class PromptHistory:
     def __init__(self, entries: Iterable[HistoryEntry] = ()) -> None:
         self._shown: list[PromptMessage] = []
-        # Those of the parts that are shown.
+        # The message of history that each of these was made of; and the segments of those that were measured.
+        self._ids: list[MessageId | None] = []
+        self._measured: list[Segments] = []
+        # Those among the parts that are shown.
         self.files: list[File] = []
         # The calls of the newest message that have no result yet.
         self._open: tuple[ToolCall, ...] = ()
@@ -46,9 +51,31 @@ class PromptHistory:
         """All of it, as it may be sent now."""
         return (*self._shown, *self._closing()) or (_CONTINUED,)
 
+    def segments(self) -> Segments:
+        """Of what `shown` shows. Each message is measured once."""
+        for number in range(len(self._measured), len(self._shown)):
+            message_id = self._ids[number] if number < len(self._ids) else None
+            self._measured.append(segments_of(message_pieces(self._shown[number], message_id)))
+        added = [segments_of(message_pieces(message)) for message in self._unstored()]
+        return tuple(segment for segments in (*self._measured, *added) for segment in segments)
+
+    def _unstored(self) -> Iterable[PromptMessage]:
+        """Those that `shown` adds."""
+        closing = tuple(self._closing())
+        return closing if closing or self._shown else (_CONTINUED,)
+
     def _add(self, entry: HistoryEntry) -> None:
+        before = len(self._shown)
+        self._enter(entry)
+        self._ids += [None] * (len(self._shown) - len(self._ids))
+        if self._ids and (len(self._shown) > before or entry.boundary):
+            # Whatever had to stand before it was made up; the last one is this entry.
+            self._ids[-1] = entry.id
+
+    def _enter(self, entry: HistoryEntry) -> None:
         if entry.boundary:
             self._shown, self.files, self._open, self._interrupted = [], [], (), False
+            self._ids, self._measured = [], []
         if entry.role == "tool":
             self._answer(_results_of(entry))
             return

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from holdfast.core.failures import Failure
 from holdfast.core.parts import Notice
 from holdfast.providers.interface import StopReason
 
@@ -16,8 +17,18 @@ EMPTY = Notice(code="empty", text="The user sent a message without any text.")
 # Committed.
 NUDGE = Notice(
     code="loop_guard",
-    text="The same call failed several times in a row. Find the reason or try another way.",
+    text="Your calls failed several times in a row. Find the reason or try another way.",
 )
+IN_VAIN = Notice(
+    code="compaction_in_vain",
+    text=(
+        "Summarising the conversation did not make it smaller: it still fills most of the model's context. "
+        "Work in small steps and read little at once, or go on in a new chat or with a model that has more "
+        "room."
+    ),
+)
+# Marks the closing step of a turn, for the model alone.
+CLOSING = "closing"
 GO_ON = Notice(code="go_on", text="Your provider paused you before the end. Continue.")
 CUT_SHORT: Mapping[StopReason, Notice] = {
     "length": Notice(code="length", text="The answer reached its maximum length and was cut."),
@@ -31,4 +42,15 @@ CUT_SHORT: Mapping[StopReason, Notice] = {
 def no_tools(model: str | None) -> Notice:
     return Notice(
         code="no_tools", text=f"The model {model} cannot use tools, so the agent answers without them."
+    )
+
+
+def closing(limit: Failure) -> Notice:
+    return Notice(
+        code=CLOSING,
+        text=(
+            f"This turn ends now: {limit.message} You can use no more tools. Sum up for the user in a few "
+            "sentences what was done, what was found out, and what is left to do."
+        ),
+        data={"kind": limit.kind, "message": limit.message},
     )

@@ -1,7 +1,7 @@
 """The order in which a model is told things, and what a feature implements to add its own text. A text that
 enters history is committed there once, so that the prefix of later requests stays the same."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal, Protocol, get_args
 
@@ -53,8 +53,11 @@ class PromptSubject(Record, frozen=True, kw_only=True):
     began_at: datetime | None = None
 
 
-# One segment of the system prompt. It must be the same in all requests of a turn.
-SystemSource = Callable[[PromptSubject], str | None]
+# One segment of the system prompt. It has to be the same for all requests of a turn.
+class SystemSource(Protocol):
+    __name__: str
+
+    def __call__(self, subject: PromptSubject, /) -> str | None: ...
 
 
 def segments(sources: Iterable[SystemSource], subject: PromptSubject) -> tuple[str, ...]:

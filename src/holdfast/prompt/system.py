@@ -80,3 +80,9 @@ SOURCES: tuple[SystemSource, ...] = (base, named_agent, chat, beginning)
 
 def system(subject: PromptSubject) -> tuple[str, ...]:
     return segments(SOURCES, subject)
+
+
+def labelled(subject: PromptSubject) -> tuple[tuple[str, str], ...]:
+    """The same, each with the name of what said it."""
+    found = ((source.__name__.replace("_", " "), segments((source,), subject)) for source in SOURCES)
+    return tuple((label, text) for label, texts in found for text in texts)

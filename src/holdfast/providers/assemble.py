@@ -153,13 +153,14 @@ class Assembler:
         return bool(self._blocks)
 
     @property
-    def usage(self) -> Usage:
-        """What the provider counted so far; most count only at the end, until then the output is
-        estimated."""
-        counted = self._usage
-        output = max(counted.output, self._characters // CHARACTERS_A_TOKEN)
-        total = counted.total + output - counted.output
-        return msgspec.structs.replace(counted, output=output, total=total)
+    def reported(self) -> Usage:
+        """What the provider counted so far; most count only at the end."""
+        return self._usage
+
+    @property
+    def output_estimate(self) -> int:
+        """Tokens of what came so far."""
+        return -(-self._characters // CHARACTERS_A_TOKEN)
 
     def answer(self) -> ModelAnswer:
         """The complete answer; call it after `Finished`, or when `full`."""

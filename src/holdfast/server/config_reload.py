@@ -150,7 +150,11 @@ def worker_settings(config: Config, *, walled: bool) -> WorkerSettings:
         max_per_user=worker.max_per_user,
         lease_seconds=worker.lease_seconds,
         grace_seconds=worker.grace_seconds,
-        limits=TurnLimits(steps=config.limits.steps, compaction_threshold=config.compaction.threshold),
+        limits=TurnLimits(
+            steps=config.limits.steps,
+            closing=config.limits.closing,
+            compaction_threshold=config.compaction.threshold,
+        ),
         rules=ApprovalRules(
             default=config.tools.approval,
             walled=walled,
@@ -175,6 +179,8 @@ def worker_settings(config: Config, *, walled: bool) -> WorkerSettings:
             if choice.timeout_seconds is not None
         },
         compaction_model=config.compaction.model or None,
+        compaction_seconds=config.compaction.seconds,
+        compaction_prompt=config.compaction.prompt.strip() or None,
         title_model=config.titles.model or None,
         summaries_by_model=config.titles.summaries,
     )

@@ -82,6 +82,7 @@ def _settings(config: Config) -> RunSettings:
         max_runs=chosen.max_runs,
         max_concurrency=chosen.max_concurrency,
         max_agents=chosen.max_agents,
+        budget=chosen.budget,
         cpu_seconds=chosen.cpu_seconds,
         memory_mib=chosen.memory_mib,
         agent_seconds=chosen.agent_seconds,

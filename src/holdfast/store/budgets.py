@@ -16,8 +16,10 @@ WITH RECURSIVE up (id, parent_id) AS (
     SELECT id, id FROM capped
     UNION ALL SELECT b.top, c.id FROM below b JOIN chats c ON c.parent_id = b.id
 )
-SELECT k.tokens, k.usd_micros, CAST(sum(c.spent_tokens) AS bigint), CAST(sum(c.spent_usd_micros) AS bigint)
+SELECT k.tokens, k.usd_micros, CAST(sum(c.spent_tokens + coalesce(t.tokens, 0)) AS bigint),
+    CAST(sum(c.spent_usd_micros + coalesce(t.usd_micros, 0)) AS bigint)
 FROM capped k JOIN below b ON b.top = k.id JOIN chats c ON c.id = b.id
+LEFT JOIN side_spending t ON t.chat_id = c.id
 GROUP BY k.id, k.tokens, k.usd_micros
 """
 # The budget of the run that the chat, or one of its ancestors, is an agent of: output tokens of all agents of

@@ -92,7 +92,10 @@ _BELOW = (
     "WITH RECURSIVE below (top, id) AS (SELECT k.id, k.id FROM chats k WHERE k.id IN (%s) "
     "UNION ALL SELECT b.top, k.id FROM below b JOIN chats k ON k.parent_id = b.id) "
 )
-USAGE_BELOW = _BELOW + "SELECT b.top, c.usage FROM below b JOIN chats c ON c.id = b.id WHERE c.id <> b.top"
+USAGE_BELOW = (
+    _BELOW + "SELECT b.top, c.usage FROM below b JOIN chats c ON c.id = b.id WHERE c.id <> b.top "
+    "UNION ALL SELECT b.top, s.usage FROM below b JOIN side_spending s ON s.chat_id = b.id"
+)
 WAITING = _BELOW + (
     "SELECT b.top, a.chat_id, a.call_id, a.waits_for, a.name, a.deadline_at, m.parts FROM below b "
     "JOIN calls a ON a.chat_id = b.id AND a.state <> 'answered' AND a.state = 'waiting' AND NOT a.abandoned "

@@ -11,6 +11,7 @@ from holdfast.core.failures import Failure
 from holdfast.core.ids import ChatId
 from holdfast.core.messages import HistoryEntry, Message
 from holdfast.core.parts import Parts
+from holdfast.core.segments import SegmentChange, StepCache
 from holdfast.core.shapes import encode_text
 from holdfast.core.steps import Step, Turn
 from holdfast.core.usage import Usage
@@ -23,6 +24,8 @@ _entries = msgspec.json.Decoder(tuple[HistoryEntry, ...]).decode
 _failure = msgspec.json.Decoder(Failure).decode
 _failures = msgspec.json.Decoder(tuple[Failure, ...]).decode
 _approval = msgspec.json.Decoder(Approval).decode
+_segments = msgspec.json.Decoder(SegmentChange).decode
+_cache = msgspec.json.Decoder(StepCache).decode
 _json = msgspec.json.Decoder().decode
 
 # --- messages ---
@@ -81,7 +84,8 @@ ENTRY = """
 '[' || turn || ',"' || role
 || CASE WHEN compaction AND visibility = 'model' THEN '",true' ELSE '",false' END
 || CASE WHEN interrupted THEN ',true,' ELSE ',false,' END
-|| coalesce(CAST(to_json(model) AS text), 'null') || ',' || coalesce(usage, 'null') || ',' || parts || ']'
+|| coalesce(CAST(to_json(model) AS text), 'null') || ',' || coalesce(usage, 'null') || ',' || parts
+|| ',"' || id || '"]'
 """
 
 
@@ -247,7 +251,7 @@ def full_output_row(chat_id: ChatId, output: FullOutput) -> Written:
 
 STEP = columns(
     "chat_id turn number id kind message_id model provider response_id attempts usage "
-    "started_at first_part_at finished_at outcome failures revision"
+    "started_at first_part_at finished_at outcome failures revision segments cache"
 )
 
 
@@ -270,6 +274,8 @@ def step_row(chat_id: ChatId, step: Step) -> Written:
         step.outcome,
         encode_text(step.failures),
         step.revision,
+        text(step.segments),
+        text(step.cache),
     )
 
 
@@ -291,6 +297,8 @@ def step_of(row: Row) -> Step:
         outcome=row[14],
         failures=_failures(row[15]),
         revision=row[16],
+        segments=None if row[17] is None else _segments(row[17]),
+        cache=None if row[18] is None else _cache(row[18]),
     )
 
 

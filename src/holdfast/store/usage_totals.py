@@ -16,7 +16,7 @@ _KEYS: dict[By, str] = {
     "day": f"CAST(s.finished_at / {DAY_MICROS} AS text)",
     "model": "coalesce(s.model, '')",
     "chat": "c.root_id",
-    "category": "CASE WHEN s.kind = 'compaction' THEN 'compaction' WHEN c.run_id IS NOT NULL THEN 'workflow' "
+    "category": "CASE WHEN s.kind <> 'model' THEN s.kind WHEN c.run_id IS NOT NULL THEN 'workflow' "
     "WHEN c.parent_id IS NOT NULL THEN 'agent' ELSE 'chat' END",
 }
 _SUMMED = (

@@ -13,8 +13,11 @@ from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from holdfast.chats.change import Change
+from holdfast.chats.view import Call
 from holdfast.core.steps import Step
 
+# Names of tools that are counted apart.
+MOST_TOOLS = 200
 SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
@@ -43,9 +46,17 @@ class Metrics:
         for call in change.calls_put:
             # Once each: an end may be committed before its result enters history, or together with it.
             if call.state == "answered" and call.outcome is not None:
-                work.calls[(call.outcome,)] += 1
+                work.call(call)
         for end in change.turns_ended:
             work.turns[(end.outcome,)] += 1
+
+    def noted(self, step: Step) -> None:
+        """One that was stored beside the turns."""
+        self._work.step(step)
+
+    def retried(self, kind: str) -> None:
+        """After an attempt that failed so."""
+        self._work.retries[(kind,)] += 1
 
     def failed_attempt(self, kind: str) -> None:
         self._attempts.labels(kind).inc()
@@ -61,25 +72,40 @@ class _Work(Collector):
 
     def __init__(self) -> None:
         self.steps: Counter[tuple[str, ...]] = Counter()
+        self._kinds: Counter[tuple[str, ...]] = Counter()
+        self._compactions: Counter[tuple[str, ...]] = Counter()
+        self.retries: Counter[tuple[str, ...]] = Counter()
+        self._tools: Counter[tuple[str, ...]] = Counter()
+        self._tool_seconds: dict[str, _Durations] = {}
         self.calls: Counter[tuple[str, ...]] = Counter()
         self.turns: Counter[tuple[str, ...]] = Counter()
         self._tokens: Counter[tuple[str, ...]] = Counter()
         self._cost: Counter[tuple[str, ...]] = Counter()
-        # How many steps took at most this long and longer than the bound before; the last: longer than all.
-        self._durations = [0] * (len(SECONDS) + 1)
-        self._seconds = 0.0
+        self._step_seconds = _Durations()
 
     def step(self, step: Step) -> None:
         model, usage = step.model or "unknown", step.usage
         self.steps[model, step.outcome] += 1
+        self._kinds[step.kind, step.outcome] += 1
+        if step.kind == "compaction":
+            self._compactions[(step.outcome,)] += 1
         self._tokens[model, "input"] += usage.input
         self._tokens[model, "output"] += usage.output
         self._tokens[model, "cache_read"] += usage.cache_read
         self._tokens[model, "cache_write"] += usage.cache_write
         self._cost[(model,)] += usage.cost_usd_micros
-        seconds = (step.finished_at - step.started_at).total_seconds()
-        self._durations[bisect_left(SECONDS, seconds)] += 1
-        self._seconds += seconds
+        self._step_seconds.add((step.finished_at - step.started_at).total_seconds())
+
+    def call(self, call: Call) -> None:
+        outcome = call.outcome or ""
+        # Models make names up, and there is no end of those.
+        known = call.name in self._tool_seconds or len(self._tool_seconds) < MOST_TOOLS
+        name = call.name if known else "other"
+        self.calls[(outcome,)] += 1
+        self._tools[name, outcome] += 1
+        durations = self._tool_seconds.setdefault(name, _Durations())
+        if call.started_at is not None and call.finished_at is not None:
+            durations.add((call.finished_at - call.started_at).total_seconds())
 
     @override
     def collect(self) -> Iterator[Metric]:
@@ -88,14 +114,33 @@ class _Work(Collector):
         yield _family("turns", "Turns that ended", ("outcome",), self.turns)
         yield _family("tokens", "Tokens used", ("model", "kind"), self._tokens)
         yield _family("cost_usd_micros", "Money spent, in millionths", ("model",), self._cost)
+        yield _family("steps_by_kind", "Model calls, by what for", ("kind", "outcome"), self._kinds)
+        yield _family("tool_calls", "Tool calls that ended, by tool", ("tool", "outcome"), self._tools)
+        yield _family("compactions", "Summaries of histories", ("outcome",), self._compactions)
+        yield _family("retries", "Attempts made again, by the failure before", ("kind",), self.retries)
         duration = HistogramMetricFamily("holdfast_step_seconds", "How long steps took")
-        duration.add_metric([], self._buckets(), self._seconds)
+        duration.add_metric([], self._step_seconds.buckets(), self._step_seconds.seconds)
         yield duration
+        tools = HistogramMetricFamily("holdfast_tool_seconds", "How long tool calls took", labels=["tool"])
+        for name, durations in self._tool_seconds.items():
+            tools.add_metric([name], durations.buckets(), durations.seconds)
+        yield tools
 
-    def _buckets(self) -> list[tuple[str, float]]:
+
+class _Durations:
+    def __init__(self) -> None:
+        # How many took at most so long and longer than the bound before; the last: longer than all.
+        self._counts = [0] * (len(SECONDS) + 1)
+        self.seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        self._counts[bisect_left(SECONDS, seconds)] += 1
+        self.seconds += seconds
+
+    def buckets(self) -> list[tuple[str, float]]:
         total = 0
         buckets: list[tuple[str, float]] = []
-        for bound, count in zip((*map(float, SECONDS), "+Inf"), self._durations, strict=True):
+        for bound, count in zip((*map(float, SECONDS), "+Inf"), self._counts, strict=True):
             total += count
             buckets.append((str(bound), total))
         return buckets

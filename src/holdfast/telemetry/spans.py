@@ -14,10 +14,12 @@ from holdfast.core.events import LiveStep
 from holdfast.core.ids import CallId, ChatId, MessageId, StepId
 from holdfast.core.messages import Message
 from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
+from holdfast.core.segments import StepCache
 from holdfast.core.shapes import Json, encode_text
 from holdfast.core.spans import Span, SpanKind
 from holdfast.core.steps import Step, Turn, TurnOutcome
 from holdfast.core.titles import title_of
+from holdfast.telemetry.cache import hit_rate
 
 SHOWN = 2000
 
@@ -51,12 +53,14 @@ def spans(
     found = [_turn(chat_id, turn, said) for turn in turns]
     for step in steps:
         answer = said.get(step.message_id) if step.message_id else None
-        if step.kind == "compaction":
+        if step.kind in ("title", "summary"):
+            found.append(_beside(chat_id, step, step.kind))
+        elif step.kind == "compaction":
             found.append(_compaction(chat_id, step, answer, outputs))
         else:
             found += _model_step(chat_id, step, answer)
     for call in calls:
-        found.append(_call(chat_id, call, inputs, of_message))
+        found.append(_call(chat_id, call, inputs, of_message, said.get(call.message_id)))
         if (agent_id := started_by(call)) is not None:
             found.append(_agent(chat_id, call, agent_id, inputs.get(call.call_id)))
     found += [span for message in said.values() if (span := _check(chat_id, message)) is not None]
@@ -154,6 +158,13 @@ def _compaction(chat_id: ChatId, step: Step, answer: Message | None, outputs: Ma
     )
 
 
+def _beside(chat_id: ChatId, step: Step, kind: SpanKind) -> Span:
+    """What it came to is the chat's title or summary."""
+    return replace(
+        _step(chat_id, step, kind, step.model or kind), id=f"{kind}-{step.turn}", cache=_cache(step)
+    )
+
+
 def _step(chat_id: ChatId, step: Step, kind: SpanKind, name: str) -> Span:
     return Span(
         id=step_id(step),
@@ -177,13 +188,22 @@ def _attempts(step: Step) -> Json:
     return {"attempts": step.attempts, "failures": [failure.kind for failure in step.failures]}
 
 
-def _cache(step: Step) -> Json:
+def _cache(step: Step) -> StepCache:
+    """What was decided when the step was made; of an older one, what its usage says."""
+    cache = step.cache
+    if cache is not None:
+        return cache
     usage = step.usage
-    return {"read": usage.cache_read, "write": usage.cache_write, "input": usage.input}
+    fresh = max(usage.input - usage.cache_read - usage.cache_write, 0)
+    return StepCache(read=usage.cache_read, write=usage.cache_write, fresh=fresh, hit_rate=hit_rate(usage))
 
 
 def _call(
-    chat_id: ChatId, call: Call, inputs: Mapping[CallId, Json], of_message: Mapping[MessageId, Step]
+    chat_id: ChatId,
+    call: Call,
+    inputs: Mapping[CallId, Json],
+    of_message: Mapping[MessageId, Step],
+    asked: Message | None,
 ) -> Span:
     step = of_message.get(call.message_id)
     return Span(
@@ -197,6 +217,7 @@ def _call(
         input=inputs.get(call.call_id),
         output=call.output,
         truncated=call.truncated,
+        asked_at=None if asked is None else asked.created_at,
         started_at=call.started_at,
         finished_at=call.finished_at,
         duration_ms=_milliseconds(call.started_at, call.finished_at),

@@ -4,6 +4,7 @@
 from typing import Literal
 
 from holdfast.core.failures import Failure
+from holdfast.core.parts import Notice
 from holdfast.core.shapes import Record
 from holdfast.worker.repeats import Repeats
 
@@ -26,13 +27,19 @@ class TurnProgress(Record, frozen=True, kw_only=True):
     given_up: Failure | None = None
     # How full the context was in the last step.
     context: Context = "free"
-    # How many summaries were made without making the context smaller.
+    # How many summaries of this turn were made without a smaller context after them; whether the notice that
+    # says so is in history.
     compactions_in_vain: int = 0
+    told_in_vain: bool = False
+    # The turn is to end for this reason, once the model has summed up.
+    closing: Failure | None = None
 
 
 class TurnLimits(Record, frozen=True, kw_only=True):
     steps: int = 1200
-    # Percent of the context at which history is summarised; 100: never automatically.
+    # Whether the model may sum up before a limit ends its turn.
+    closing: bool = True
+    # Percent of the context at which history is summarised; 100: never by itself.
     compaction_threshold: int = 70
 
 
@@ -49,9 +56,10 @@ class CompactHistory(Record, frozen=True, kw_only=True):
 
 
 class Finish(Record, frozen=True, kw_only=True):
-    """The turn is over; `limit` is the limit that ended it, if any."""
+    """The turn is over; `limit` says which limit ended it, `notice` what else people should know."""
 
     limit: Failure | None = None
+    notice: Notice | None = None
 
 
 class EndWithFailure(Record, frozen=True, kw_only=True):
@@ -59,9 +67,12 @@ class EndWithFailure(Record, frozen=True, kw_only=True):
 
 
 class CallModel(Record, frozen=True, kw_only=True):
-    """`nudge`: the model is first told that it repeats itself."""
+    """`nudge`: the model is told first that it repeats itself. `in_vain`: that summaries did not help.
+    `closing`: why the turn ends; the model sums up, without tools."""
 
     nudge: bool = False
+    in_vain: bool = False
+    closing: Failure | None = None
 
 
 Action = RunCalls | AskPeople | CompactHistory | Finish | EndWithFailure | CallModel

@@ -13,6 +13,7 @@ from holdfast.core.events import Episode
 from holdfast.core.ids import CallId
 from holdfast.core.messages import Message
 from holdfast.core.runs import AgentTerms
+from holdfast.core.segments import Segments
 from holdfast.core.shapes import Record
 from holdfast.core.steps import StepKind
 from holdfast.core.usage import Budget
@@ -27,6 +28,7 @@ from holdfast.store.modes import binding_modes
 from holdfast.store.named_agents import of_chat
 from holdfast.store.query import Query, constant, joined
 from holdfast.store.settings_rules import settings
+from holdfast.telemetry.cache import SentRequest
 from holdfast.tools.contract import Tool
 from holdfast.tools.modes import Mode, find_mode
 from holdfast.tools.registry import ToolPlace
@@ -41,15 +43,28 @@ class Attempt:
     what has arrived."""
 
     def __init__(
-        self, episode: Episode, step: NewStep, assembler: Assembler, model: Model, watch: Stopwatch
+        self,
+        episode: Episode,
+        turn: int,
+        step: NewStep,
+        assembler: Assembler,
+        model: Model,
+        watch: Stopwatch,
+        input_estimate: int,
     ) -> None:
         self.episode = episode
+        # The turn that it is for, which may be over when the attempt is given up.
+        self.turn = turn
         self.step = step
         self.assembler = assembler
         self.model = model
         self.watch = watch
         self.first_part_at: datetime | None = None
         self.first_part_seconds = 0.0
+        # Tokens of the request, for a provider that does not count.
+        self.input_estimate = input_estimate
+        # Whether the provider said anything: one that refused did not charge.
+        self.heard = False
 
 
 class StartedAgent(Record, frozen=True, kw_only=True):
@@ -73,13 +88,23 @@ class ActiveTurn:
         # The episode whose attempt was counted together with the results before it, and has not been made
         # yet.
         self.begun: Episode | None = None
-        # The calls that were started here, with their run number: none is started twice under the same
-        # number.
+        # The newest episode whose attempt was made here.
+        self.made_here: Episode | None = None
+        # The calls that were begun here, with their run number: none is begun twice under the same one.
         self.begun_calls: set[tuple[CallId, int]] = set()
         # Those that did not end when they were cancelled: their results are discarded.
         self.given_up: set[tuple[CallId, int]] = set()
         # What is being received, until its commit.
         self.attempt: Attempt | None = None
+        # The last request that is stored with its step, and how many differences lead to it; whether it was
+        # looked for; and the one that is to be stored.
+        self.sent: SentRequest | None = None
+        self.chain = 0
+        self.sent_known = False
+        self.unstored: tuple[SentRequest, int] | None = None
+        # What every request of the turn begins with, and the set-up that this was measured for.
+        self.beginning: Segments = ()
+        self.measured_setup: TurnSetup | None = None
         # Times the step that is being made.
         self.watch = Stopwatch(resources.clock)
         self.running_calls = False

@@ -206,10 +206,10 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         if self._crowded:
             self.wake()
 
-    def _turn_ended(self, turn: ActiveTurn, texts: Texts) -> None:
+    def _turn_ended(self, turn: ActiveTurn, number: int, texts: Texts) -> None:
         if turn.chat.view.chat.run_id is not None:
-            return  # an agent of a run: the run named it, and it is not listed
-        self.spawn(describe(turn, texts), f"title of {turn.chat.chat_id}")
+            return  # an agent of a run: it has its name from there, and nobody lists it
+        self.spawn(describe(turn, number, texts), f"title of {turn.chat.chat_id}")
 
     # --- changes meanwhile ---
 

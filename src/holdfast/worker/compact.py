@@ -6,14 +6,23 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from holdfast.chats.commands import BeginAttempt, CommitStep, FailTurn, NewMessage, NewStep, NoteRetry
+from holdfast.chats.commands import (
+    BeginAttempt,
+    CommitStep,
+    FailTurn,
+    NewMessage,
+    NewStep,
+    NoteRetry,
+)
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.failures import Failure, ModelLimits
 from holdfast.core.messages import HistoryEntry
 from holdfast.core.parts import Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json, Record
+from holdfast.core.usage import Usage
 from holdfast.prompt.history import files_of
 from holdfast.prompt.notices import CONTINUED
+from holdfast.prompt.segments import estimate
 from holdfast.prompt.summaries import ASK_COMPACTION, BOUNDARY, SUMMARY_SYSTEM
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import ModelRequest, PromptMessage
@@ -21,6 +30,7 @@ from holdfast.worker.actions import CompactHistory
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.generate import follow_limits, shown_files, wait_for_retry
 from holdfast.worker.stream import forget, stream
+from holdfast.worker.unfinished import failed_attempt, in_all, lost_attempt, spent_before
 
 TOOL = "chat_summarized"
 # Attempts at one summary: nobody should wait half an hour to hear that there is none.
@@ -36,16 +46,17 @@ class Summary(Record, frozen=True, kw_only=True):
 
 async def compact(turn: ActiveTurn, action: CompactHistory) -> None:
     await wait_for_retry(turn)
+    spent = spent_before(turn)
     step = turn.new_step("compaction")
-    await turn.chat.commit(BeginAttempt(admit=False))
+    await turn.chat.commit(*await lost_attempt(turn, "compaction"), BeginAttempt(admit=False))
     # What watchers see while it is made, and what is committed with its result.
     call = ToolCall(call_id=turn.new_call_id(), name=TOOL, input={"source": action.source})
-    summary = await _summarise(turn, call, step)
+    summary = await _summarise(turn, call, step, spent)
     if summary is not None:
         await _commit(turn, action, call, summary)
 
 
-async def _summarise(turn: ActiveTurn, call: ToolCall, step: NewStep) -> Summary | None:
+async def _summarise(turn: ActiveTurn, call: ToolCall, step: NewStep, spent: Usage) -> Summary | None:
     """The summary; None when the turn has failed instead."""
     leave_out = 0
     limits = ModelLimits()
@@ -56,10 +67,12 @@ async def _summarise(turn: ActiveTurn, call: ToolCall, step: NewStep) -> Summary
             step = replace(step, model=model.config.name, provider=model.provider.name)
             request = await _request(turn, model.config, leave_out, limits.room)
             async with asyncio.timeout(turn.settings.compaction_seconds):
-                answer, done = await stream(turn, model, request, step, shown_as=call)
+                answer, done = await stream(
+                    turn, model, request, step, input_estimate=estimate(request), shown_as=call
+                )
             text = "\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
             if text:
-                return Summary(text=text, step=done)
+                return Summary(text=text, step=in_all(done, spent))
             failure = Failure(kind="server", message="The model gave an empty summary.", retryable=True)
             failed = AttemptFailed(failure)
         except AttemptFailed as error:
@@ -71,6 +84,7 @@ async def _summarise(turn: ActiveTurn, call: ToolCall, step: NewStep) -> Summary
             )
         except InvalidInput as error:
             failed = AttemptFailed(Failure(kind="config", message=error.text))
+        spent += failed_attempt(turn)
         forget(turn)
         again = follow_limits(turn, failed, step.failures)
         limits = failed.limits or limits
@@ -80,19 +94,24 @@ async def _summarise(turn: ActiveTurn, call: ToolCall, step: NewStep) -> Summary
             pass
         elif failed.failure.kind == "context_overflow" and leave_out < HALVINGS:
             leave_out += 1
-        elif not await _wait(turn, failed, step, attempts=len(step.failures) - leave_out):
+        elif not await _wait(turn, failed, step, spent, attempts=len(step.failures) - leave_out):
             return None
         await turn.chat.commit(BeginAttempt(admit=False))
 
 
-async def _wait(turn: ActiveTurn, failed: AttemptFailed, step: NewStep, *, attempts: int) -> bool:
+async def _wait(
+    turn: ActiveTurn, failed: AttemptFailed, step: NewStep, spent: Usage, *, attempts: int
+) -> bool:
     """Waits for the next attempt; False when the turn has failed instead."""
     delay = turn.settings.retry.delay_seconds(attempts, failed.retry_after_seconds)
     if not failed.failure.retryable or attempts >= ATTEMPTS or delay is None:
         message = f"The conversation could not be summarised: {failed.failure.message}"
-        await turn.chat.commit(FailTurn(failure=replace(failed.failure, message=message), step=step))
+        await turn.chat.commit(
+            FailTurn(failure=replace(failed.failure, message=message), step=in_all(step, spent))
+        )
         return False
-    await turn.chat.commit(NoteRetry(failure=failed.failure, delay_ms=round(delay * 1000)))
+    await turn.chat.commit(NoteRetry(failure=failed.failure, delay_ms=round(delay * 1000), spent=spent))
+    turn.chat.metrics.retried(failed.failure.kind)
     await asyncio.sleep(delay)
     return True
 
@@ -101,10 +120,14 @@ async def _request(
     turn: ActiveTurn, config: ModelConfig, leave_out: int, max_output: int | None
 ) -> ModelRequest:
     shown = without_oldest((await turn.chat.history()).prompt.shown(), leave_out)
+    asked = Text(text=turn.settings.compaction_prompt or ASK_COMPACTION)
     return ModelRequest(
         model=config,
         system=(SUMMARY_SYSTEM,),
-        messages=(*shown, PromptMessage(role="user", parts=(Text(text=ASK_COMPACTION),))),
+        messages=(
+            *shown,
+            PromptMessage(role="user", parts=(asked,)),
+        ),
         files=await shown_files(turn, files_of(shown)),
         max_output=max_output,
         cache_key=turn.chat.chat_id,

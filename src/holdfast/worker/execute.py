@@ -14,7 +14,7 @@ from holdfast.chats.view import Call, View
 from holdfast.telemetry.crash_marks import marked
 from holdfast.worker.actions import Action, CallModel
 from holdfast.worker.active_turn import ActiveTurn
-from holdfast.worker.history import nudges
+from holdfast.worker.history import closes, in_vain, nudges
 from holdfast.worker.owned_chat import NotOurs, Stale
 from holdfast.worker.perform import PerformedCall, perform
 from holdfast.worker.surroundings import mode_is_news, wrote
@@ -123,7 +123,9 @@ async def _what_follows(
     if not last or wrote(turn, view) or await mode_is_news(turn):
         return None
     if isinstance(action := await decide(turn, view), CallModel):
-        return BeginAttempt(messages=nudges(action.nudge))
+        return BeginAttempt(
+            messages=(*nudges(action.nudge), *in_vain(action.in_vain), *closes(action.closing))
+        )
     return None
 
 

@@ -20,27 +20,36 @@ from holdfast.chats.commands import (
     RequireAction,
     StartCalls,
 )
+from holdfast.chats.synthetic import NOT_RUN
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.failures import Failure, ModelLimits
 from holdfast.core.ids import FileId
 from holdfast.core.parts import File, ToolCall
+from holdfast.core.segments import estimated_tokens
 from holdfast.core.usage import Usage
 from holdfast.prompt.notices import CUT_SHORT, no_tools
 from holdfast.providers.assemble import ModelAnswer
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import ModelRequest
+from holdfast.worker.actions import CallModel
 from holdfast.worker.active_turn import ActiveTurn
-from holdfast.worker.history import go_on, nudges
+from holdfast.worker.history import closes, go_on, in_vain, nudges
 from holdfast.worker.progress import context_of
+from holdfast.worker.requests import measured, stored, with_request
 from holdfast.worker.stream import forget, stream
 from holdfast.worker.surroundings import said
+from holdfast.worker.unfinished import failed_attempt, in_all, lost_attempt, spent_before, unfinished_step
 
 
-async def call_model(turn: ActiveTurn, *, nudge: bool = False) -> None:
+async def call_model(turn: ActiveTurn, action: CallModel) -> None:
     """Commits the model's answer, or a failure, or asks for a compaction."""
+    closing = action.closing
     await wait_for_retry(turn)
+    spent = spent_before(turn)
     if turn.begun != turn.episode:
-        await turn.chat.commit(BeginAttempt(messages=(*await said(turn), *nudges(nudge))))
+        await turn.chat.commit(
+            *await lost_attempt(turn), BeginAttempt(messages=await _said_before(turn, action))
+        )
     step = turn.new_step()
     # What the attempts before said about the model, for the next one.
     limits = ModelLimits()
@@ -50,22 +59,27 @@ async def call_model(turn: ActiveTurn, *, nudge: bool = False) -> None:
         try:
             model = turn.model()
             step = replace(step, model=model.config.name, provider=model.provider.name)
-            request = await _request(turn, model.config, limits.room)
-            answer, step = await stream(turn, model, request, step)
+            request = await _request(turn, model.config, limits.room, closing=closing is not None)
+            segments = await measured(turn)
+            answer, step = await stream(turn, model, request, step, input_estimate=estimated_tokens(segments))
+            step = in_all(await with_request(turn, step, model, segments), spent)
         except AttemptFailed as failed:
+            spent += failed_attempt(turn)
             forget(turn)
             again = follow_limits(turn, failed, step.failures)
             limits = failed.limits or limits
             step = replace(step, failures=(*step.failures, failed.failure), seconds=turn.watch.seconds)
             turn.chat.metrics.failed_attempt(failed.failure.kind)
-            if not again and not await _again(turn, failed, step):
+            if not again and not await _again(turn, failed, step, spent, closing):
                 return
             await turn.chat.commit(BeginAttempt())
         except InvalidInput as error:
-            await turn.chat.commit(FailTurn(failure=Failure(kind="config", message=error.text), step=step))
+            await turn.chat.commit(
+                FailTurn(failure=Failure(kind="config", message=error.text), step=in_all(step, spent))
+            )
             return
         else:
-            await _commit(turn, answer, step)
+            await _commit(turn, answer, step, closing)
             return
 
 
@@ -77,7 +91,21 @@ def follow_limits(turn: ActiveTurn, failed: AttemptFailed, before: Sequence[Fail
     return True
 
 
-async def _request(turn: ActiveTurn, config: ModelConfig, max_output: int | None) -> ModelRequest:
+async def _said_before(turn: ActiveTurn, action: CallModel) -> tuple[NewMessage, ...]:
+    """What enters history before this call. The closing words are asked for once."""
+    history = await turn.chat.history()
+    asked = history.closing(turn.chat.view.chat.turn) is not None
+    return (
+        *await said(turn),
+        *nudges(action.nudge),
+        *in_vain(action.in_vain),
+        *closes(None if asked else action.closing),
+    )
+
+
+async def _request(
+    turn: ActiveTurn, config: ModelConfig, max_output: int | None, *, closing: bool
+) -> ModelRequest:
     prompt = (await turn.chat.history()).prompt
     return ModelRequest(
         model=config,
@@ -85,6 +113,8 @@ async def _request(turn: ActiveTurn, config: ModelConfig, max_output: int | None
         messages=prompt.shown(),
         files=await shown_files(turn, prompt.files),
         tools=turn.setup.tool_definitions,
+        # The same tools, so that the prefix stays the same.
+        tool_choice="none" if closing and turn.setup.tool_definitions else "auto",
         effort=turn.effort,
         max_output=max_output,
         cache_key=turn.chat.chat_id,
@@ -111,25 +141,36 @@ async def wait_for_retry(turn: ActiveTurn) -> None:
         await asyncio.sleep(min(max(left, 0), retry.delay_ms / 1000))
 
 
-async def _again(turn: ActiveTurn, failed: AttemptFailed, step: NewStep) -> bool:
-    """Whether to try again; if not, the turn has failed or goes on otherwise."""
+async def _again(
+    turn: ActiveTurn, failed: AttemptFailed, step: NewStep, spent: Usage, closing: Failure | None
+) -> bool:
+    """Whether to try again; if not, the turn has failed or goes on otherwise. What the attempts cost is
+    committed in any case."""
     failure = failed.failure
     chat = turn.chat.view.chat
+    if closing is not None and not failure.retryable:
+        # The turn was about to end anyway: it does, without closing words.
+        await turn.chat.commit(*unfinished_step(turn, step, spent), FinishTurn(limit=closing))
+        return False
     if failure.kind == "context_overflow" and chat.compaction is None:
-        await turn.chat.commit(RequestCompaction(request="overflow"))
+        await turn.chat.commit(*unfinished_step(turn, step, spent), RequestCompaction(request="overflow"))
         return False
     rule = turn.settings.retry
     delay = rule.delay_seconds(chat.attempt, failed.retry_after_seconds) if failure.retryable else None
     if delay is None:
-        await turn.chat.commit(FailTurn(failure=failure, step=step))
+        await turn.chat.commit(FailTurn(failure=failure, step=in_all(step, spent)))
         return False
-    await turn.chat.commit(NoteRetry(failure=failure, delay_ms=round(delay * 1000)))
+    await turn.chat.commit(NoteRetry(failure=failure, delay_ms=round(delay * 1000), spent=spent))
+    turn.chat.metrics.retried(failure.kind)
     await asyncio.sleep(delay)
     return True
 
 
-async def _commit(turn: ActiveTurn, answer: ModelAnswer, step: NewStep) -> None:
+async def _commit(turn: ActiveTurn, answer: ModelAnswer, step: NewStep, closing: Failure | None) -> None:
     """The answer and, in the same transaction, what follows from it without anybody's doing."""
+    if closing is not None:
+        await _close(turn, answer, step, closing)
+        return
     modes = await turn.binding_modes() if any(isinstance(part, ToolCall) for part in answer.parts) else ()
     calls = turn.setup.new_calls(answer.parts, turn.clock.now(), modes)
     # What people decided may have been taken back or added since the turn began.
@@ -144,6 +185,28 @@ async def _commit(turn: ActiveTurn, answer: ModelAnswer, step: NewStep) -> None:
         CommitStep(step=step, messages=(*_without_tools(step), message, *go_on(pauses)), calls=calls),
         *(() if pauses else _what_follows(turn, calls, answer, step.usage)),
     )
+    stored(turn)
+    forget(turn)
+
+
+async def _close(turn: ActiveTurn, answer: ModelAnswer, step: NewStep, limit: Failure) -> None:
+    """The last words of a turn that reached a limit. Calls that were made all the same are not run."""
+    calls = [part for part in answer.parts if isinstance(part, ToolCall) and not part.provider_executed]
+    message = NewMessage(
+        role="assistant", parts=answer.parts, model=step.model, effort=turn.effort, usage=step.usage
+    )
+    await turn.chat.commit(
+        CommitStep(
+            step=step,
+            messages=(message,) if answer.parts else (),
+            calls=tuple(
+                NewCall(call_id=call.call_id, name=call.name, outcome="cancelled", output=NOT_RUN)
+                for call in calls
+            ),
+        ),
+        FinishTurn(limit=limit),
+    )
+    stored(turn)
     forget(turn)
 
 

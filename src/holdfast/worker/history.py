@@ -9,19 +9,29 @@ from holdfast.chats.commands import NewMessage
 from holdfast.chats.synthetic import unanswered
 from holdfast.chats.view import Call
 from holdfast.core.chats import BUILD
+from holdfast.core.failures import Failure
 from holdfast.core.ids import CallId
 from holdfast.core.messages import HistoryEntry
 from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
 from holdfast.prompt.history import PromptHistory
 from holdfast.prompt.modes import MODE
-from holdfast.prompt.notices import GO_ON, INSTRUCTIONS, NUDGE
+from holdfast.prompt.notices import CLOSING, GO_ON, IN_VAIN, INSTRUCTIONS, NUDGE, closing
 from holdfast.worker.repeats import Repeats
 
 
 def go_on(due: bool) -> tuple[NewMessage, ...]:
     """The message after an answer that its provider paused; people do not need to see it."""
     return (NewMessage(role="system", parts=(GO_ON,), visibility="model"),) if due else ()
+
+
+def in_vain(due: bool) -> tuple[NewMessage, ...]:
+    return (NewMessage(role="system", parts=(IN_VAIN,)),) if due else ()
+
+
+def closes(limit: Failure | None) -> tuple[NewMessage, ...]:
+    """What asks for the closing words of a turn: people are told at its end why it ended."""
+    return () if limit is None else (NewMessage(role="system", parts=(closing(limit),), visibility="model"),)
 
 
 def nudges(due: bool) -> tuple[NewMessage, ...]:
@@ -56,6 +66,9 @@ class History:
         self.mode_told = BUILD
         self._repeats = Repeats()
         self._turn = 0
+        # In the newest turn: whether people were told that summaries do not help, and why the turn closes.
+        self._in_vain = False
+        self._closing: Failure | None = None
 
     @property
     def last_text(self) -> str | None:
@@ -75,6 +88,7 @@ class History:
         if entry.turn != self._turn:
             # A new turn may retry what failed in the last one.
             self._turn, self._repeats = entry.turn, Repeats()
+            self._in_vain, self._closing = False, None
         match entry.role:
             case "assistant":
                 self._look_at_answer(entry)
@@ -112,6 +126,12 @@ class History:
         if NUDGE.code in codes:
             self._repeats = self._repeats.told()
             return
+        if CLOSING in codes:
+            self._closing = _limit_of(entry)
+            return
+        if IN_VAIN.code in codes:
+            self._in_vain = True
+            return
         if GO_ON.code in codes:
             # The answer before it was not complete yet.
             self.unanswered = self._just_answered
@@ -119,10 +139,24 @@ class History:
         if self.first_text is None and entry.role == "user":
             self.first_text = _text(entry)
 
+    def told_in_vain(self, turn: int) -> bool:
+        return self._in_vain and turn == self._turn
+
+    def closing(self, turn: int) -> Failure | None:
+        return self._closing if turn == self._turn else None
+
     def repeats(self, turn: int, results: Iterable[Call]) -> Repeats:
         """How often calls of this turn failed in the same way, with these results included."""
         before = self._repeats if turn == self._turn else Repeats()
         return before.after(self.calls, results)
+
+
+def _limit_of(entry: HistoryEntry) -> Failure:
+    for part in entry.parts:
+        if isinstance(part, Notice) and part.code == CLOSING and isinstance(data := part.data, dict):
+            fields = cast(dict[str, Json], data)
+            return Failure(kind=str(fields.get("kind", "")), message=str(fields.get("message", "")))
+    return Failure(kind="step_limit", message="The turn reached a limit.")
 
 
 def _noted(entry: HistoryEntry, code: str, field: str) -> str:

@@ -14,10 +14,10 @@ async def finish_interrupt(turn: ActiveTurn) -> None:
 
 def _what_is_kept(turn: ActiveTurn) -> FinishInterrupt:
     attempt = turn.attempt
-    if attempt is None or attempt.episode != turn.episode or attempt.step.kind == "compaction":
+    if attempt is None or attempt.episode != turn.episode:
         return FinishInterrupt()
     answer, step = ended_early(turn, attempt)
-    if not answer.parts:
+    if not answer.parts or attempt.step.kind == "compaction":
         return FinishInterrupt(step=step)
     calls = [part for part in answer.parts if isinstance(part, ToolCall) and not part.provider_executed]
     return FinishInterrupt(

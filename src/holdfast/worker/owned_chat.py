@@ -65,9 +65,9 @@ class OwnedChat:
         self._history: History | None = None
         self._committing = 0
         self._newest_hint: Hint | None = None
-        # Whether a commit of ours ended a turn successfully, or at the user's request.
-        self.turn_ended = False
-        # Called when somebody else changed the chat so that the work in progress no longer fits.
+        # The turn that a commit of ours ended well, or at the user's wish.
+        self.turn_ended: int | None = None
+        # Called when somebody else changed the chat so that what is being done no longer fits.
         self.when_moved: Callable[[], None] = _nobody_minds
 
     # --- state ---
@@ -154,7 +154,9 @@ class OwnedChat:
         if not isinstance(result, Applied) or result.view is None:
             raise NotOurs("the chat is deleted")
         self.view = result.view
-        self.turn_ended = self.turn_ended or any(end.outcome != "failed" for end in result.change.turns_ended)
+        for end in result.change.turns_ended:
+            if end.outcome != "failed":
+                self.turn_ended = end.number
         self.metrics.committed(result.change)
         self._look()
         return result.change

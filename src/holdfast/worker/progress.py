@@ -10,9 +10,6 @@ from holdfast.worker.actions import Context, TurnProgress
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import History
 
-# How many turns to look back for summaries that did not help.
-TURNS_BACK = 10
-
 
 async def read_progress(turn: ActiveTurn, view: View) -> TurnProgress:
     """As it would be if the chat were as this view says."""
@@ -22,7 +19,7 @@ async def read_progress(turn: ActiveTurn, view: View) -> TurnProgress:
     context = _context(turn, history)
     in_vain = 0
     if context != "free" or chat.compaction == "overflow":
-        steps = await turn.chat.read(steps_of_turns(chat.id, chat.turn - TURNS_BACK, chat.turn))
+        steps = await turn.chat.read(steps_of_turns(chat.id, chat.turn, chat.turn))
         in_vain = compactions_in_vain(steps, turn.setup.limits.compaction_threshold)
     return TurnProgress(
         complete=history.complete,
@@ -32,6 +29,8 @@ async def read_progress(turn: ActiveTurn, view: View) -> TurnProgress:
         given_up=None if turn.setup.terms is None else turn.setup.terms.limit,
         context=context,
         compactions_in_vain=in_vain,
+        told_in_vain=history.told_in_vain(chat.turn),
+        closing=history.closing(chat.turn),
     )
 
 

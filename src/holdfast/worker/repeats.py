@@ -1,5 +1,5 @@
-"""Calls that fail again and again with the same input, counted per step. Any success in between resets the
-count: running the tests after each edit is work, however often they fail."""
+"""Calls that fail again and again: the same one, or different ones in the same way. They are counted by step,
+and any success in between starts anew: running the tests after each edit is work, however often they fail."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -25,7 +25,8 @@ class RepeatedResult(Protocol):
 
 
 class Repeats(Record, frozen=True, kw_only=True):
-    # In how many steps each call (its name and input) has failed since anything succeeded.
+    # In how many steps each call (its name and input), or any call with this outcome, failed since anything
+    # succeeded.
     failures: dict[bytes, int] = field(default_factory=dict[bytes, int])
     # Those the model was told about.
     told_of: frozenset[bytes] = frozenset()
@@ -37,9 +38,12 @@ class Repeats(Record, frozen=True, kw_only=True):
             return self
         if any(result.outcome == "succeeded" for result in results):
             return Repeats()
-        failed = {_made(calls[result.call_id]) for result in results if result.outcome in _FAILED}
-        if not failed:
+        failures = [result for result in results if result.outcome in _FAILED]
+        if not failures:
             return self
+        failed = {_made(calls[result.call_id]) for result in failures}
+        # No tool's name begins with this sign.
+        failed |= {b"\0" + str(result.outcome).encode() for result in failures}
         counts = {made: self.failures.get(made, 0) + 1 for made in failed}
         return Repeats(failures=self.failures | counts, told_of=self.told_of)
 

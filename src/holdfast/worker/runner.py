@@ -15,8 +15,8 @@ from holdfast.core.shortage import is_shortage
 from holdfast.telemetry.crash_marks import marked
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.owned_chat import NotOurs, Stale, Texts
-from holdfast.worker.stream import forget
 from holdfast.worker.turn import go_on
+from holdfast.worker.unfinished import give_up
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +32,7 @@ class Escaped(Exception):
 
 
 class Runner:
-    def __init__(self, turn: ActiveTurn, turn_ended: Callable[[ActiveTurn, Texts], None]) -> None:
+    def __init__(self, turn: ActiveTurn, turn_ended: Callable[[ActiveTurn, int, Texts], None]) -> None:
         self.turn = turn
         self._turn_ended = turn_ended
         self._work: asyncio.Task[None] | None = None
@@ -87,12 +87,13 @@ class Runner:
         try:
             while chat.owned and chat.view.chat.status in ("running", "interrupting"):
                 if chat.view.chat.status == "running" and (self.turn.stopping or not self._has_place):
+                    await give_up(self.turn)
                     await chat.record(commands.Release(unbegun=self.turn.unbegun))
                     return
                 await self._once()
-                if chat.turn_ended:
-                    chat.turn_ended = False
-                    self._turn_ended(self.turn, chat.known_texts)
+                if (ended := chat.turn_ended) is not None:
+                    chat.turn_ended = None
+                    self._turn_ended(self.turn, ended, chat.known_texts)
         except (NotOurs, Stale) as error:
             log.info("chat let go", chat_id=chat.chat_id, reason=str(error))
         except StoreClosed:
@@ -119,6 +120,7 @@ class Runner:
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
             await chat.reload()
+            await self._count_abandoned()
         except (NotOurs, StoreClosed):
             raise
         except Exception as error:  # noqa: BLE001 - the border of the turn: it fails, the worker lives
@@ -128,6 +130,12 @@ class Runner:
                 await self._fail(error)
         else:
             self._put_off = 0
+
+    async def _count_abandoned(self) -> None:
+        """An interrupt keeps what was streamed until then; for anything else it is nobody's answer."""
+        turn = self.turn
+        if turn.attempt is not None and turn.attempt.episode != turn.episode:
+            await give_up(turn)
 
     async def _work_on(self, work: Coroutine[Any, Any, None]) -> None:
         """Awaits the work in a separate task, which a hint may cancel. It has ended when this returns."""
@@ -154,8 +162,7 @@ class Runner:
         seconds = SHORTAGE_SECONDS[min(self._put_off, len(SHORTAGE_SECONDS) - 1)]
         self._put_off += 1
         log.warning("turn put off", chat_id=chat.chat_id, reason=str(error), seconds=seconds)
-        if turn.attempt is not None:
-            forget(turn)
+        await give_up(turn)
         await self._work_on(asyncio.sleep(seconds))
         await chat.reload()
 
@@ -164,6 +171,7 @@ class Runner:
         chat = self.turn.chat
         log.error("turn failed", chat_id=chat.chat_id, exc_info=error)
         try:
+            await give_up(self.turn)
             await chat.commit(commands.FailTurn(failure=_failure(error)))
         except Stale:
             await chat.reload()

@@ -31,7 +31,9 @@ class WorkerSettings(Record, frozen=True, kw_only=True):
     # The model for summaries; None: the chat's own.
     compaction_model: str | None = None
     compaction_seconds: float = 90.0
-    # The model for titles and summaries of turns; None: use the first line, without a model call.
+    # What it is asked for; None: the built-in text.
+    compaction_prompt: str | None = None
+    # The model for titles and summaries of turns; None: the first line, without a call.
     title_model: str | None = None
     # Whether the same model is also called for the summary after each turn.
     summaries_by_model: bool = True

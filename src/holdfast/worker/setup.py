@@ -14,7 +14,7 @@ from holdfast.core.chats import ClientTool, ProviderTool, Settings
 from holdfast.core.errors import AttemptFailed, InvalidInput
 from holdfast.core.parts import Part
 from holdfast.prompt.sources import PromptSubject
-from holdfast.prompt.system import system
+from holdfast.prompt.system import labelled
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import ToolSpec as ToolDefinition
 from holdfast.tools.approval import EXECUTE
@@ -42,6 +42,7 @@ class TurnSetup:
     limits: TurnLimits
     tools: ToolRegistry
     system: tuple[str, ...]
+    system_labels: tuple[str, ...]
     tool_definitions: tuple[ToolDefinition, ...]
     # Those that the provider runs itself.
     provider_tools: tuple[ProviderTool, ...]
@@ -94,6 +95,7 @@ def set_up(
     settings, model_config = resources.settings, _model_config(resources.models, model_name)
     tools = _tools(resources.tools.with_more(more) if more else resources.tools, chosen, agent, terms)
     rules = settings.rules.beneath(more).for_chat(chosen.tools, {}, ())
+    prompt = labelled(PromptSubject(chosen=chosen, agent=agent, began_at=began_at))
     return TurnSetup(
         chosen=chosen,
         agent=agent,
@@ -101,7 +103,8 @@ def set_up(
         model_config=model_config,
         limits=_limits(settings, chosen, terms, model_config),
         tools=tools,
-        system=system(PromptSubject(chosen=chosen, agent=agent, began_at=began_at)),
+        system=tuple(text for _, text in prompt),
+        system_labels=tuple(label for label, _ in prompt),
         tool_definitions=_definitions(tools, chosen.client_tools),
         provider_tools=_provider_tools(chosen, model_config),
         permitted=Permitted(

@@ -5,16 +5,25 @@ import asyncio
 from contextlib import aclosing
 
 import structlog
+from msgspec.structs import replace
 
-from holdfast.core.errors import HoldfastError
+from holdfast.core.clock import Stopwatch
+from holdfast.core.errors import AttemptFailed, HoldfastError
+from holdfast.core.failures import Failure
+from holdfast.core.ids import StepId
 from holdfast.core.parts import Text
+from holdfast.core.steps import Step, StepKind
 from holdfast.core.text import one_line
 from holdfast.core.titles import LONGEST, title_of
+from holdfast.prompt.segments import estimate
 from holdfast.prompt.summaries import ASK_LINE, ASK_TITLE, LINE_SYSTEM
 from holdfast.providers.assemble import Assembler
+from holdfast.providers.estimates import with_estimates
 from holdfast.providers.interface import ModelRequest, PromptMessage
 from holdfast.providers.redact import without_secrets
+from holdfast.store.chats import standing
 from holdfast.store.interface import Choices
+from holdfast.store.side_steps import note
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.owned_chat import Texts
 
@@ -24,13 +33,13 @@ SECONDS = 30.0
 SHOWN = 4000
 
 
-async def describe(turn: ActiveTurn, texts: Texts) -> None:
-    """A better title after the first exchange, a summary after each turn."""
+async def describe(turn: ActiveTurn, number: int, texts: Texts) -> None:
+    """A better title after the first exchange, a summary after each turn; `number` is the turn's."""
     chat_id, store = turn.chat.chat_id, turn.chat.store
     choices: Choices = {}
     try:
         if texts.first and turn.setup.chosen.title_source == "none" and _wants_title(turn):
-            title = await _line(turn, ASK_TITLE, texts.first, by_model=True)
+            title = await _line(turn, number, "title", ASK_TITLE, texts.first, by_model=True)
             choices = {"title": title, "title_source": "generated"}
             if turn.settings.title_model is not None:
                 # The summary may take long: the title does not wait for it.
@@ -38,7 +47,7 @@ async def describe(turn: ActiveTurn, texts: Texts) -> None:
                 choices = {}
         if texts.last:
             by_model = turn.settings.summaries_by_model
-            choices["summary"] = await _line(turn, ASK_LINE, texts.last, by_model=by_model)
+            choices["summary"] = await _line(turn, number, "summary", ASK_LINE, texts.last, by_model=by_model)
         if choices:
             await store.update_settings(chat_id, **choices)
     except HoldfastError as error:
@@ -56,14 +65,14 @@ def _wants_title(turn: ActiveTurn) -> bool:
     return turn.settings.title_model is not None and turn.chat.view.chat.parent_id is None
 
 
-async def _line(turn: ActiveTurn, ask: str, text: str, *, by_model: bool) -> str:
-    """The model's line, or without a model (or if it fails) the first line of the text."""
+async def _line(turn: ActiveTurn, number: int, kind: StepKind, ask: str, text: str, *, by_model: bool) -> str:
+    """The model's line, or without a model (or when it fails) the first line of the text."""
     first = without_secrets(title_of(text)) or _shown(text[:SHOWN])
     if turn.settings.title_model is None or not by_model:
         return first
     try:
         async with asyncio.timeout(SECONDS):
-            return _shown(await _ask(turn, ask + text[:SHOWN])) or first
+            return _shown(await _ask(turn, number, kind, ask + text[:SHOWN])) or first
     except (HoldfastError, TimeoutError) as error:
         log.info("title model failed", chat_id=turn.chat.chat_id, reason=str(error))
         return first
@@ -75,9 +84,9 @@ def _shown(line: str) -> str:
     return one_line(without_secrets(line[:SHOWN]), LONGEST)
 
 
-async def _ask(turn: ActiveTurn, text: str) -> str:
+async def _ask(turn: ActiveTurn, number: int, kind: StepKind, text: str) -> str:
     model = turn.models.resolve(turn.settings.title_model)
-    assembler = Assembler(turn.new_call_id)
+    watch = Stopwatch(turn.clock)
     request = ModelRequest(
         model=model.config,
         system=(LINE_SYSTEM,),
@@ -85,9 +94,52 @@ async def _ask(turn: ActiveTurn, text: str) -> str:
         max_output=200,
         purpose="title",
     )
-    async with aclosing(model.adapter.stream(request)) as events:
-        async for event in events:
-            assembler.add(event)
-            if assembler.full:
-                break
-    return " ".join(part.text for part in assembler.answer().parts if isinstance(part, Text))
+    await turn.models.prepare(model)
+    assembler = Assembler(turn.new_call_id)
+    failure: Failure | None = None
+    heard = whole = False
+    try:
+        async with aclosing(model.adapter.stream(request)) as events:
+            async for event in events:
+                heard = True
+                assembler.add(event)
+                if assembler.full:
+                    break
+        whole = not assembler.full
+        return " ".join(part.text for part in assembler.answer().parts if isinstance(part, Text))
+    except AttemptFailed as failed:
+        failure = failed.failure
+        raise
+    finally:
+        if heard:
+            answer = assembler.answer() if whole else assembler.partial()
+            used = with_estimates(
+                answer.usage,
+                input_tokens=estimate(request),
+                output_tokens=assembler.output_estimate,
+                whole=whole,
+            )
+            outcome = "finished" if whole else "interrupted" if failure is None else "failed"
+            step = Step(
+                id=StepId(turn.resources.ids.uuid7(watch.now())),
+                turn=number,
+                number=0,
+                kind=kind,
+                model=model.config.name,
+                provider=model.provider.name,
+                response_id=answer.response_id,
+                failures=() if failure is None else (failure,),
+                usage=turn.models.priced(model, replace(answer, usage=used)),
+                started_at=watch.started_at,
+                finished_at=watch.now(),
+                outcome=outcome,
+            )
+            await asyncio.shield(_count(turn, step))
+
+
+async def _count(turn: ActiveTurn, step: Step) -> None:
+    """Whatever the chat does meanwhile, and whoever has it."""
+    if await turn.chat.store.read(standing(turn.chat.chat_id)) is None:
+        return  # deleted: nobody is to pay for it any more
+    await turn.chat.store.write(note(turn.chat.chat_id, step))
+    turn.chat.metrics.noted(step)

@@ -9,6 +9,7 @@ this page, in `worker/runner.py`.
 from holdfast.chats import commands
 from holdfast.chats.view import View
 from holdfast.core.failures import Failure
+from holdfast.prompt.notices import IN_VAIN
 from holdfast.worker.actions import (
     Action,
     AskPeople,
@@ -59,14 +60,14 @@ async def take_action(turn: ActiveTurn) -> None:
             await turn.chat.commit(commands.RequireAction())
         case CompactHistory() as action:
             await compact(turn, action)
-        case Finish(limit=limit):
-            await turn.chat.commit(commands.FinishTurn(limit=limit))
+        case Finish(limit=limit, notice=notice):
+            await turn.chat.commit(commands.FinishTurn(limit=limit, notice=notice))
         case EndWithFailure(failure=failure):
             await turn.chat.commit(commands.FailTurn(failure=failure))
-        case CallModel(nudge=nudge):
-            # The workspace's instructions enter history with the attempt. The answer is committed together
-            # with everything that follows from it directly: the start of its calls, or the turn's end.
-            await call_model(turn, nudge=nudge)
+        case CallModel() as action:
+            # Instructions of the workspace enter history with the attempt. The answer is committed together
+            # with what follows from it without anybody's doing: the start of its calls, or the turn's end.
+            await call_model(turn, action)
 
 
 async def decide(turn: ActiveTurn, view: View) -> Action:
@@ -90,17 +91,28 @@ def next_action(view: View, progress: TurnProgress, limits: TurnLimits) -> Actio
     # called.
     if progress.ended_by_tool:
         return Finish()
-    # A compaction that was requested, or is needed.
+    # A limit was reached, and the model was asked to sum up: its answer is the last thing of this turn.
     complete = _is_complete(view, progress)
+    if (closing := progress.closing) is not None:
+        summed_up = complete or progress.over_budget or bool(calls)
+        return Finish(limit=closing) if summed_up else CallModel(closing=closing)
+    # A compaction that was asked for, or is needed.
     if (action := _compaction(view, progress, complete=complete)) is not None:
         return action
-    # The model has finished.
+    # Summaries were of no use, and there is still some room.
+    in_vain = (
+        progress.compactions_in_vain >= COMPACTIONS_IN_VAIN
+        and progress.context == "full"
+        and not progress.told_in_vain
+    )
+    # The model has said its last word.
     if complete:
-        return Finish()
-    # The step limit, the loop guard, the budget, or the limits of an agent of a run.
+        return Finish(notice=IN_VAIN if in_vain else None)
+    # The step limit, the loop guard, the budget, or what binds the agent of a run.
     if (limit := _limit(view, progress, limits)) is not None:
-        return Finish(limit=limit)
-    return CallModel(nudge=progress.repeats.nudge_is_due)
+        closes = limits.closing and not progress.over_budget and limit.kind in ("step_limit", "loop_guard")
+        return CallModel(closing=limit) if closes else Finish(limit=limit)
+    return CallModel(nudge=progress.repeats.nudge_is_due, in_vain=in_vain)
 
 
 def has_calls_to_run(view: View) -> bool:
@@ -138,7 +150,7 @@ def _limit(view: View, progress: TurnProgress, limits: TurnLimits) -> Failure | 
     if progress.repeats.stop_is_due:
         return Failure(
             kind="loop_guard",
-            message=f"The same call failed {STOP_AFTER} times in a row; the turn was stopped.",
+            message=f"Calls failed {STOP_AFTER} times in a row; the turn was stopped.",
         )
     return BUDGET_SPENT if progress.over_budget else progress.given_up
 
@@ -150,7 +162,8 @@ BUDGET_SPENT = Failure(
 CONTEXT_TOO_LARGE = Failure(
     kind="context_overflow",
     message=(
-        "The conversation does not fit into the model's context, and summarising it did not help. "
-        "Use a model with a larger context, or edit an earlier message."
+        "The conversation does not fit into the model's context, and summarising it twice did not help. "
+        "Send a shorter message, choose a model with a larger context, edit an earlier message, or go on in "
+        "a new chat."
     ),
 )

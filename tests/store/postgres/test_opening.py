@@ -270,7 +270,7 @@ async def test_the_types_rows_travel_in_are_what_the_rows_are(empty_postgres_url
         "notice_put": (*NOTICE, "taken_version"),
         "call_put_3": CALL,
         "output_put": FULL_OUTPUT,
-        "step_put": STEP,
+        "step_put_2": STEP,
         "turn_put": TURN,
         "turn_ended": TURN_ENDED,
         "delivery_put": DELIVERY,

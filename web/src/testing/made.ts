@@ -15,6 +15,7 @@ export const USAGE: Usage = {
   cost_usd_micros: 0,
   unpriced_steps: 0,
   tokens_per_second: null,
+  estimated: false,
 };
 
 export function chatWith(change: Partial<Chat> = {}): Chat {

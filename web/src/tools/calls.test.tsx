@@ -36,6 +36,8 @@ const spanOf = (change: Partial<Span> = {}): Span => ({
   kind: "tool_call",
   name: "execute",
   truncated: false,
+  asked_at: null,
+  cache: null,
   started_at: "2026-01-01T00:00:00Z",
   finished_at: null,
   duration_ms: null,

@@ -15,6 +15,7 @@ from holdfast.cli.changes import (
 from holdfast.cli.chat_changes import last_said
 from holdfast.cli.chats import SentAnswer
 from holdfast.cli.client import Client
+from holdfast.cli.context import Filled, context_lines
 from holdfast.cli.conversation.answers import DecisionAnswer, Submit
 from holdfast.cli.lookups import find_chat
 from holdfast.cli.models import ModelRow
@@ -103,6 +104,10 @@ class Deeds:
                 path = f"/chats/{call.chat_id}/tool-results"
                 body = {"results": [{"call_id": call.call_id, "output": answer.output}]}
         await self._client.post(path, Chat, body)
+
+    async def context(self) -> str:
+        filled = await self._client.get(f"/chats/{self._chat()}/context", Filled)
+        return "\n".join(context_lines(filled))
 
     async def drop(self, place: str, queue: tuple[QueueItem, ...]) -> str:
         if not place.isdecimal() or not 1 <= int(place) <= len(queue):

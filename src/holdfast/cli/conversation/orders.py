@@ -69,6 +69,8 @@ class Orders:
                 self._at.say(deeds.chat_id or NO_CHAT)
             case "usage":
                 self._at.say(usage_text(self._at.transcript.usage))
+            case "context":
+                self._at.do(deeds.context)
             case "thoughts":
                 shown = self._at.toggle_thoughts()
                 self._at.hint = "Reasoning is shown." if shown else "Reasoning is folded."

@@ -82,7 +82,7 @@ class RunDriver:
         self._clock: Clock = SteadyClock(resources.clock)
         self._settings = resources.settings()
         self._sandboxes = ScriptSandboxes(resources.sandboxes)
-        self._journal = RunJournal(run)
+        self._journal = RunJournal(run, cap=self._settings.budget)
         self._agents = self._new_agents()
         # Calls that have ended, but whose script has not been told.
         self._ready: deque[Place] = deque()
@@ -196,7 +196,7 @@ class RunDriver:
                 constant(None) if lender is None else runs.run(lender),
             )
         )
-        self._journal = RunJournal(run, calls, lines, lent)
+        self._journal = RunJournal(run, calls, lines, lent, cap=self._settings.budget)
         self._is_as_left = other is not None and is_as_left(run, other)
         if run.reuse is not None and not (calls or lines):
             self._journal.say("log", run.reuse, self._clock.now())

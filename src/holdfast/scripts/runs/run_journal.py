@@ -30,8 +30,12 @@ class RunJournal:
         calls: Sequence[RunCall] = (),
         lines: Sequence[RunLine] = (),
         lent: Sequence[RunCall] = (),
+        *,
+        cap: int = 0,
     ) -> None:
+        """`cap` is for runs without a budget: the script is not told of it."""
         self.run = run
+        self._cap = cap or None
         self._journal = Journal(calls, lend(lent))
         self._lenders = {call.key: call.chat_id for call in lent}
         self._last_line = max((line.number for line in lines), default=0)
@@ -77,7 +81,8 @@ class RunJournal:
 
     @property
     def budget_is_spent(self) -> bool:
-        return self.run.budget.tokens is not None and self.spent >= self.run.budget.tokens
+        most = self._cap if self.run.budget.tokens is None else self.run.budget.tokens
+        return most is not None and self.spent >= most
 
     def recorded_deliveries(self) -> list[JournalDelivery]:
         return self._journal.recorded_deliveries()

@@ -10,6 +10,8 @@ class RunSettings(Record, frozen=True, kw_only=True):
     # Agents of one run at once, and in all.
     max_concurrency: int = 16
     max_agents: int = 1000
+    # Output tokens after which a run without a budget starts no more agents; 0: no cap.
+    budget: int = 0
     cpu_seconds: float = 30.0
     memory_mib: int = 128
     # The timeout of an agent, and of a whole run (0: none).

@@ -114,7 +114,7 @@ FOLLOWING: tuple[str, ...] = (
     + f" ON CONFLICT (chat_id, call_id) DO UPDATE SET {_excluded(CALL[2:])}",
     _insert("call_outputs", "output_put", FULL_OUTPUT)
     + " ON CONFLICT (chat_id, call_id, run) DO UPDATE SET text = excluded.text",
-    _insert("steps", "step_put", STEP),
+    _insert("steps", "step_put_2", STEP),
     _insert("turns", "turn_put", TURN),
     _update("turns", "turn_ended", _assigned(TURN_ENDED[2:]), "t.number = r.number"),
     _insert("deliveries", "delivery_put", DELIVERY, "child_id"),

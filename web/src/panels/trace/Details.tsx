@@ -157,6 +157,15 @@ function Facts({ span }: { span: Span }) {
           </span>
         </Fact>
       )}
+      {span.cache?.reason && (
+        <Fact title={t.miss}>
+          {t.reasons[span.cache.reason]}
+          {span.cache.detail && `: ${span.cache.detail}`}
+        </Fact>
+      )}
+      {span.asked_at && span.started_at && span.asked_at < span.started_at && (
+        <Fact title={t.asked}>{exactMoment(span.asked_at)}</Fact>
+      )}
       {span.approved_by && (
         <Fact title={t.approvedBy}>
           {span.approved_by.by === "person" ? t.byPerson : t.byRule(span.approved_by.rule ?? "")}

@@ -257,6 +257,8 @@ const UNUSUAL_MS: Record<Span["kind"], number> = {
   compaction: 120_000,
   tool_call: 60_000,
   check: 60_000,
+  title: 60_000,
+  summary: 60_000,
 };
 
 export function looksAt(milliseconds: number, kind: Span["kind"]): "good" | "soft" | "warn" | "bad" {

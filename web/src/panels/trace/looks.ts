@@ -8,6 +8,7 @@ import {
   type LucideIcon,
   MessageSquare,
   Shrink,
+  Tag,
   Wrench,
 } from "lucide-react";
 import type { Span } from "@/api/schema";
@@ -21,6 +22,8 @@ export const ICONS: Record<Span["kind"], LucideIcon> = {
   agent: Bot,
   compaction: Shrink,
   check: CircleCheck,
+  title: Tag,
+  summary: Tag,
 };
 
 const BARS: Record<Span["kind"], string> = {
@@ -31,6 +34,8 @@ const BARS: Record<Span["kind"], string> = {
   agent: "bg-soft",
   compaction: "bg-line-strong",
   check: "bg-good",
+  title: "bg-line-strong",
+  summary: "bg-line-strong",
 };
 
 export function barOf(span: Span, waits: boolean): string {

@@ -1,0 +1,24 @@
+"""What a provider did not report, estimated and marked as such. A report always wins over an estimate."""
+
+from msgspec.structs import replace
+
+from holdfast.core.usage import Usage
+
+
+def with_estimates(reported: Usage, *, input_tokens: int, output_tokens: int, whole: bool) -> Usage:
+    """The usage of an answer. Of a whole one only what is missing is estimated. One that was cut may have
+    been counted before its end: what came counts at least."""
+    known_input = reported.input or input_tokens
+    known_output = reported.output
+    if not whole or not reported.total:
+        known_output = max(known_output, output_tokens)
+    if (known_input, known_output) == (reported.input, reported.output):
+        return reported
+    return replace(
+        reported,
+        input=known_input,
+        output=known_output,
+        total=known_input + known_output,
+        context_used=known_input or None,
+        estimated=True,
+    )
