@@ -178,6 +178,14 @@ export interface ChangedFile {
   state: "applied" | "conflict" | "pending" | "rejected" | "reverted";
 }
 
+export interface ChangedSegment {
+  kind: "system" | "tools" | "instructions" | "skills" | "memory" | "summary" | "message" | "files";
+  label: string;
+  tokens: number;
+  message_id: string | null;
+  text: string | null;
+}
+
 export interface Changes {
   items: ChangeShown[];
   checkpoints: CheckpointShown[];
@@ -221,6 +229,13 @@ export interface Chat {
   provider_tools: ("web_search" | "code_execution")[] | null;
   mode: string;
   writes: "direct" | "review";
+}
+
+export interface ChatContext {
+  used: number;
+  limit: number | null;
+  threshold: number;
+  segments: ContextSegment[];
 }
 
 export interface ChatExport {
@@ -283,6 +298,13 @@ export interface CommitFiles {
 export interface Committed {
   commit: string;
   branch: string | null;
+}
+
+export interface ContextSegment {
+  kind: "system" | "tools" | "instructions" | "skills" | "memory" | "summary" | "message" | "files";
+  label: string;
+  tokens: number;
+  message_id: string | null;
 }
 
 export interface CreateAgent {
@@ -990,6 +1012,13 @@ export interface Replaces {
   attempt: number;
 }
 
+export interface RequestDiff {
+  kept: number;
+  kept_tokens: number;
+  dropped: ChangedSegment[];
+  added: ChangedSegment[];
+}
+
 export interface ResultIn {
   call_id: string;
   output: unknown;
@@ -1006,6 +1035,7 @@ export interface Retry {
   attempt: number;
   delay_ms: number;
   next_at: string;
+  spent?: Usage;
 }
 
 export interface RetryFlowRun {
@@ -1146,17 +1176,18 @@ export interface Span {
   chat_id: string;
   message_id: string | null;
   turn: number;
-  kind: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check";
+  kind: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check" | "title" | "summary";
   name: string;
   input?: unknown;
   output?: unknown;
   truncated: boolean;
+  asked_at: string | null;
   started_at: string | null;
   finished_at: string | null;
   duration_ms: number | null;
   estimated: boolean;
   usage: Usage | null;
-  cache?: unknown;
+  cache: StepCache | null;
   diff: string | null;
   outcome: string | null;
   failure: Failure | null;
@@ -1199,6 +1230,18 @@ export interface StartRun {
 export interface StatusData {
   status: "error" | "idle" | "interrupting" | "requires_action" | "running";
   waiting: "capacity" | "children" | "held" | null;
+}
+
+export interface StepCache {
+  read: number;
+  write: number;
+  fresh: number;
+  hit_rate: number | null;
+  reason: "first_request" | "model_changed" | "system_changed" | "tools_changed" | "instructions_changed" | "history_changed" | "expired" | "below_minimum" | "provider" | null;
+  detail: string | null;
+  message_id: string | null;
+  lifetime_seconds: number | null;
+  expires_at: string | null;
 }
 
 export interface StepUsage {
@@ -1342,6 +1385,7 @@ export interface Usage {
   cost_usd_micros: number;
   unpriced_steps: number;
   tokens_per_second: number | null;
+  estimated: boolean;
 }
 
 export interface UsageLine {
@@ -1574,8 +1618,10 @@ export interface Routes {
   "GET /feed": { query: { cursor?: string | null }; answer: undefined };
   "GET /workflow-runs/{run_id}/feed": { query: { cursor?: string | null }; answer: undefined };
   "GET /flow-runs/{flow_run_id}/feed": { query: { cursor?: string | null }; answer: undefined };
-  "GET /chats/{chat_id}/trace": { query: { limit?: number; cursor?: string | null; turn?: number | null; kind?: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check" | null }; answer: SpanPage };
+  "GET /chats/{chat_id}/trace": { query: { limit?: number; cursor?: string | null; turn?: number | null; kind?: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check" | "title" | "summary" | null }; answer: SpanPage };
   "GET /chats/{chat_id}/trace/{span_id}": { answer: Span };
+  "GET /chats/{chat_id}/context": { answer: ChatContext };
+  "GET /chats/{chat_id}/context/diff": { query: { after?: string | null; before?: string | null }; answer: RequestDiff };
   "GET /chats/{chat_id}/usage": { answer: ChatUsage };
   "GET /usage": { query: { by?: "day" | "model" | "chat" | "category"; days?: number }; answer: UsageReport };
   "GET /chats/{chat_id}/export": { query: { format?: "json" | "markdown" | "html" }; answer: unknown };
