@@ -120,6 +120,25 @@ def test_a_notice_that_does_not_wake_waits_for_the_next_turn() -> None:
     assert [waiting.key for waiting in change.after.inbox] == ["k"]
 
 
+def test_a_notice_may_enter_a_chat_at_rest_without_a_turn() -> None:
+    change = changed(view("idle", inbox=(notice(1, wake=False),)), replace(NOTIFY, wake=False, enter=True))
+    assert change.after is not None
+    assert (change.after.chat.status, change.turns, change.after.inbox) == ("idle", (), ())
+    assert len(change.messages) == 2
+    assert [part.text for part in change.messages[-1].parts if isinstance(part, Notice)] == ["It is done."]
+
+
+@pytest.mark.parametrize("status", ["running", "interrupting", "error"])
+def test_a_notice_that_would_enter_waits_while_the_chat_is_not_at_rest(status: str) -> None:
+    state = after(view(status), replace(NOTIFY, wake=False, enter=True))
+    assert [one.key for one in state.inbox] == ["k"]
+
+
+def test_a_notice_that_may_not_wake_a_chat_enters_it_all_the_same() -> None:
+    state = after(view("idle"), replace(NOTIFY, enter=True), facts=Facts(over_budget=True))
+    assert (state.chat.status, state.inbox) == ("idle", ())
+
+
 def test_a_spent_budget_keeps_a_notice_from_waking() -> None:
     state = after(view("idle"), NOTIFY, facts=Facts(over_budget=True))
     assert (state.chat.status, len(state.inbox)) == ("idle", 1)

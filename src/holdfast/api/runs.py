@@ -5,22 +5,23 @@ from typing import Annotated
 from litestar import Response, Router, get, post
 from litestar.params import FromQuery, JSONBody, QueryParameter
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from holdfast.accounts.access import Caller
 from holdfast.api.bodies import JsonRequest
 from holdfast.api.checks import BudgetIn, Effort, ModelName, check_model, find_workspace
 from holdfast.api.commands import write
 from holdfast.api.pages import Cursor, Limit, Page
-from holdfast.api.problems import invalid, not_found
-from holdfast.api.services import By, InPath, Services, With, needs
+from holdfast.api.problems import Problem, invalid, not_found
+from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.core.errors import NotFound
 from holdfast.core.ids import RunId, is_uuid7
 from holdfast.core.run_shapes import RunListed, RunShown, run_listed, run_shown
-from holdfast.core.runs import Language, Run, RunCall, RunDetails, RunLine, RunStatus
+from holdfast.core.runs import AskedBy, Language, Run, RunCall, RunDetails, RunLine, RunStatus
 from holdfast.core.shapes import Border, Json
 from holdfast.scripts.meta import MAX_BUDGET
 from holdfast.scripts.runs.run_start import RunRequest
-from holdfast.store import journals, run_feed_reads, runs
+from holdfast.store import budgets, journals, run_feed_reads, runs, settings_rules
 from holdfast.store.query import Query, joined
 
 Tokens = Annotated[int, Meta(ge=1, le=MAX_BUDGET)]
@@ -42,6 +43,9 @@ class StartRun(Border, frozen=True, kw_only=True):
     # The run whose finished calls are reused; if omitted, the newest of the same workflow and arguments if it
     # failed or was cancelled.
     resume_from: Annotated[str, Meta(max_length=36)] | None = None
+    # The chat it is asked for in: its start and its end become notices there, its model sees the result. Its
+    # workspace, model and tools count where none are named here.
+    chat_id: Annotated[str, Meta(max_length=36)] | None = None
     # Nothing is reused.
     fresh: bool = False
     # Calls of the newest run are reused even if it succeeded.
@@ -54,7 +58,7 @@ async def start_run(
 ) -> Response[RunShown]:
     """Start a workflow. Finished calls of the newest run of the same workflow with the same arguments are
     reused if it failed or was cancelled, or with `reuse`; never with `fresh`."""
-    wanted = await _wanted(services, caller, data)
+    wanted = await _in_chat(services, caller, data, await _wanted(services, caller, data))
     try:
         run = await services.runs.draft(wanted)
     except NotFound as error:
@@ -159,6 +163,34 @@ def _again(asked: RunRequest, earlier: Run) -> RunRequest:
         fresh=asked.fresh,
         reuse=asked.reuse,
         tools=earlier.tools,
+    )
+
+
+async def _in_chat(services: Services, caller: Caller, data: StartRun, wanted: RunRequest) -> RunRequest:
+    """With what was chosen for the chat, and within what is left of its budget."""
+    if data.chat_id is None:
+        return wanted
+    try:
+        chat = await own_chat(services, caller, data.chat_id)
+    except Problem:
+        raise invalid("chat_id", "there is no such chat") from None
+    if chat.archived:
+        raise invalid("chat_id", "the chat is archived: restore it first")
+    if chat.run_id is not None:
+        raise invalid("chat_id", "an agent of a workflow cannot have another one")
+    caps, chosen = await services.store.read(budgets.caps(chat.id), settings_rules.settings(chat.id))
+    left = [cap.tokens - cap.spent_tokens for cap in caps if cap.tokens is not None]
+    if min(left, default=1) <= 0:
+        raise invalid("chat_id", "the budget of the chat is spent")
+    tools = None if chosen is None else chosen.tools
+    return replace(
+        wanted,
+        asked_by=AskedBy(chat_id=chat.id),
+        budget=min([*left, *([] if wanted.budget is None else [wanted.budget])], default=None),
+        workspace_id=wanted.workspace_id or chat.workspace_id,
+        model=wanted.model or chat.model,
+        effort=wanted.effort or (chat.effort if wanted.model is None else None),
+        tools=wanted.tools if wanted.tools is not None else tools,
     )
 
 

@@ -246,7 +246,8 @@ class DeliveryKey(Record, frozen=True, kw_only=True):
 
 
 class Notify(_Command, frozen=True, kw_only=True):
-    """Something the model should know, once per key. With `delivery` it delivers a child's end."""
+    """Something the model should know, once per key. With `delivery` it delivers a child's end. One that
+    does not wake a chat at rest waits for its next turn, or enters its history now (`enter`)."""
 
     kind = "notify"
     source: str
@@ -254,6 +255,7 @@ class Notify(_Command, frozen=True, kw_only=True):
     text: str
     data: Json = None
     wake: bool = False
+    enter: bool = False
     delivery: DeliveryKey | None = None
 
 

@@ -179,11 +179,9 @@ def notify(draft: Draft, command: Notify) -> None:
     )
     draft.inbox.append(notice)
     draft.notices_new += (notice,)
-    if (
-        command.wake
-        and draft.chat.status == "idle"
-        and not draft.chat.archived
-        and not draft.facts.over_budget
-        and not draft.facts.stopped
-    ):
+    if draft.chat.status != "idle" or draft.chat.archived:
+        return
+    if command.wake and not draft.facts.over_budget and not draft.facts.stopped:
         draft.wake()
+    elif command.enter:
+        draft.enter_inbox()

@@ -36,6 +36,8 @@ class RunListed(Record, frozen=True, kw_only=True):
     # A sentence that says why calls of another run are reused or not; null if there is no such run.
     reuse: str | None
     workspace_id: WorkspaceId | None
+    # The chat it was asked for in, by its person or by a call of its agent.
+    chat_id: ChatId | None
     model: str | None
     created_at: datetime
     started_at: datetime | None
@@ -118,6 +120,7 @@ def run_listed(run: Run) -> RunListed:
         resumed_from=run.resumed_from,
         reuse=run.reuse,
         workspace_id=run.workspace_id,
+        chat_id=None if run.asked_by is None else run.asked_by.chat_id,
         model=run.model,
         created_at=run.created_at,
         started_at=run.started_at,

@@ -133,10 +133,11 @@ class RunCall(Record, frozen=True, kw_only=True):
 
 
 class AskedBy(Record, frozen=True, kw_only=True):
-    """The call of a chat that started the run and waits for it."""
+    """The chat that a run was asked for in: by a call that waits for it, or (None) by the person, who is told
+    of its start and its end by notices."""
 
     chat_id: ChatId
-    call_id: CallId
+    call_id: CallId | None = None
 
 
 class Run(Record, frozen=True, kw_only=True):

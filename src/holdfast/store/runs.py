@@ -65,9 +65,15 @@ UNWANTED = (
     "LEFT JOIN calls a ON a.chat_id = r.chat_id AND a.call_id = r.call_id "
     "LEFT JOIN users u ON u.id = r.owner_id "
     "WHERE r.status IN ('pending', 'running') AND (u.suspended_at IS NOT NULL OR (r.chat_id IS NOT NULL "
-    "AND (c.id IS NULL OR a.call_id IS NULL OR c.status = 'interrupting' OR a.abandoned "
-    "OR a.state IN ('finished', 'answered')))) LIMIT $1"
+    "AND (c.id IS NULL OR (r.call_id IS NOT NULL AND (a.call_id IS NULL OR c.status = 'interrupting' "
+    "OR a.abandoned OR a.state IN ('finished', 'answered')))))) LIMIT $1"
 )
+# Runs that people asked for in a chat and of which that chat has not been told all.
+UNTOLD = (
+    f"{_SELECT} WHERE chat_id IS NOT NULL AND call_id IS NULL AND told < 2 "
+    "AND (told = 0 OR status NOT IN ('pending', 'running')) ORDER BY id LIMIT $1"
+)
+TOLD = "UPDATE runs SET told = $2 WHERE id = $1 AND told < $2"
 # Agents that outlived their run.
 LEFT_OVER = (
     "SELECT c.id FROM chats c JOIN chats top ON top.id = c.root_id JOIN runs r ON r.id = top.run_id "
@@ -198,6 +204,15 @@ def cancel(run_id: RunId, owner_id: UserId | None = None) -> Query[Run]:
 
 def unwanted(limit: int) -> Query[tuple[RunId, ...]]:
     return query(UNWANTED, limit, read=each(lambda row: row[0]))
+
+
+def untold(limit: int) -> Query[tuple[Run, ...]]:
+    return query(UNTOLD, limit, read=each(run_of))
+
+
+def told(run_id: RunId, *, end: bool) -> Query[None]:
+    """To be written: the chat has heard that it began, or how it ended."""
+    return query(TOLD, run_id, 2 if end else 1, read=lambda _: None)
 
 
 def left_over(limit: int) -> Query[tuple[ChatId, ...]]:

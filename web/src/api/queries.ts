@@ -35,6 +35,16 @@ export const agentsQuery = queryOptions({
   queryFn: async ({ signal }) => (await call("GET /agents", { query: { limit: 200 }, signal })).items,
 });
 
+/** Agents that a workspace brings along as files, trusted or not. */
+export const workspaceAgentsQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ["workspace-agents", workspaceId],
+    queryFn: async ({ signal }) => {
+      const path = { workspace_id: workspaceId };
+      return (await call("GET /workspaces/{workspace_id}/agents", { path, signal })).items;
+    },
+  });
+
 export const modesQuery = queryOptions({
   queryKey: ["modes"],
   queryFn: async ({ signal }) => (await call("GET /modes", { signal })).items,

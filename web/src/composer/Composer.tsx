@@ -10,7 +10,6 @@ import { textOf } from "@/api/problem";
 import { modesQuery } from "@/api/queries";
 import { know } from "@/chats/store";
 import { useChat, useFeed } from "@/feed/hooks";
-import { openRun } from "@/panels/workflow/view";
 import { texts } from "@/texts";
 import { textOfParts } from "@/transcript/copy";
 import { content } from "@/transcript/edit";
@@ -104,7 +103,7 @@ function NewChat() {
         onWrites={value => setDraft({ writes: value })}
       />
       <WorkspacePicker value={workspaceId} onValue={value => setDraft({ workspaceId: value })} />
-      <AgentPicker value={agent} onValue={value => setDraft({ agent: value })} />
+      <AgentPicker value={agent} workspaceId={workspaceId} onValue={value => setDraft({ agent: value })} />
     </Writer>
   );
 }
@@ -185,8 +184,9 @@ function InChat({ chatId }: { chatId: string }) {
         history={history}
         onWorkflow={async (name, args) => {
           try {
-            const body = { name, args, workspace_id: chat?.workspace_id ?? null };
-            openRun((await call("POST /workflow-runs", { body, once: newKey() })).id);
+            // It is told in the conversation from here on.
+            await call("POST /workflow-runs", { body: { name, args, chat_id: chatId }, once: newKey() });
+            toEnd();
             return true;
           } catch (error) {
             toast(textOf(error), "bad");

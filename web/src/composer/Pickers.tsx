@@ -3,10 +3,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Bot, ChevronDown, FolderOpen, FolderPlus, Gauge, type LucideIcon, Sparkle } from "lucide-react";
-import { agentsQuery, modesQuery, useModels, workspacesQuery } from "@/api/queries";
-import type { Chat } from "@/api/schema";
+import { useState } from "react";
+import { agentsQuery, modesQuery, useModels, workspaceAgentsQuery, workspacesQuery } from "@/api/queries";
+import type { Chat, WorkspaceAgent } from "@/api/schema";
 import { texts } from "@/texts";
 import { Menu, MenuItem, MenuLine, MenuTitle } from "@/ui/Menu";
+import { TrustAgent } from "./TrustAgent";
 
 const t = texts.composer;
 
@@ -166,27 +168,57 @@ export function WorkspacePicker({ value, onValue }: PickProps) {
   );
 }
 
-export function AgentPicker({ value, onValue }: PickProps) {
-  const agents = useQuery(agentsQuery).data ?? [];
-  if (agents.length === 0) return null;
-  const chosen = agents.find(one => one.name === value);
+/** The server's agents, and those of the workspace; one that nobody has trusted is read first. */
+export function AgentPicker({ value, onValue, workspaceId }: PickProps & { workspaceId: string | null }) {
+  const [reading, setReading] = useState<WorkspaceAgent | null>(null);
+  const known = useQuery(agentsQuery).data ?? [];
+  const found = useQuery({ ...workspaceAgentsQuery(workspaceId ?? ""), enabled: workspaceId !== null });
+  const ours = (found.data ?? []).filter(one => one.error === null && one.hidden_by === null);
+  const names = new Set(ours.map(one => one.name));
+  const others = known.filter(one => !names.has(one.name));
+  if (ours.length + others.length === 0) return null;
+  const chosen = [...ours.filter(one => one.trusted), ...others].find(one => one.name === value);
   return (
-    <Menu align="start" trigger={<Trigger icon={Bot} label={t.agent} text={chosen?.name ?? t.noAgent} />}>
-      <MenuTitle>{t.agent}</MenuTitle>
-      <MenuItem checked={chosen === undefined} onSelect={() => onValue(null)}>
-        {t.noAgent}
-      </MenuItem>
-      {agents.map(one => (
-        <MenuItem
-          key={one.id}
-          checked={one === chosen}
-          hint={one.description}
-          onSelect={() => onValue(one.name)}
-        >
-          {one.name}
+    <>
+      <Menu align="start" trigger={<Trigger icon={Bot} label={t.agent} text={chosen?.name ?? t.noAgent} />}>
+        <MenuTitle>{t.agent}</MenuTitle>
+        <MenuItem checked={chosen === undefined} onSelect={() => onValue(null)}>
+          {t.noAgent}
         </MenuItem>
-      ))}
-    </Menu>
+        {others.map(one => (
+          <MenuItem
+            key={one.id}
+            checked={one === chosen}
+            hint={one.description}
+            onSelect={() => onValue(one.name)}
+          >
+            {one.name}
+          </MenuItem>
+        ))}
+        {ours.length > 0 && <MenuTitle>{t.workspace}</MenuTitle>}
+        {ours.map(one => (
+          <MenuItem
+            key={one.path}
+            checked={one === chosen}
+            hint={one.trusted ? one.description : one.agent_id === null ? t.trust.new : t.trust.changed}
+            onSelect={() => (one.trusted ? onValue(one.name) : setReading(one))}
+          >
+            {one.name}
+          </MenuItem>
+        ))}
+      </Menu>
+      {reading !== null && workspaceId !== null && (
+        <TrustAgent
+          workspaceId={workspaceId}
+          agent={reading}
+          onClose={() => setReading(null)}
+          onTrusted={() => {
+            onValue(reading.name);
+            setReading(null);
+          }}
+        />
+      )}
+    </>
   );
 }
 

@@ -83,6 +83,19 @@ export const transcript = {
     interrupted: "A sub-agent was stopped",
     failed: "A sub-agent failed",
   },
+  workflow: {
+    started: (name: string) => `Workflow ${name}`,
+    agents: (done: number, made: number) => `${done} of ${made} ${made === 1 ? "agent" : "agents"} done`,
+    agentsAll: (count: number) => `${count} ${count === 1 ? "agent" : "agents"}`,
+    needsYou: "needs you",
+    ended: {
+      succeeded: (name: string) => `Workflow ${name} is done`,
+      failed: (name: string) => `Workflow ${name} failed`,
+      cancelled: (name: string) => `Workflow ${name} was cancelled`,
+    },
+    result: { succeeded: "Show result", failed: "Show why" },
+    open: "Open run",
+  },
   live: {
     reconnecting: "Connection lost. Reconnecting…",
     stopping: "Stopping…",

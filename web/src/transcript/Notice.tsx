@@ -7,6 +7,7 @@ import { texts } from "@/texts";
 import { ChatLink, chatIn } from "@/tools/bodies/Agents";
 import { textIn } from "@/tools/input";
 import { Markdown } from "./markdown/Markdown";
+import { WorkflowNotice } from "./WorkflowNotice";
 
 const t = texts.transcript;
 const LONG = 160;
@@ -20,6 +21,11 @@ function titleOf(part: NoticePart): string | null {
 }
 
 export function Notice({ part }: { part: NoticePart }) {
+  const isRun = part.code === "workflow" && textIn(part.data, "run_id") !== "";
+  return isRun ? <WorkflowNotice part={part} /> : <PlainNotice part={part} />;
+}
+
+function PlainNotice({ part }: { part: NoticePart }) {
   const [open, setOpen] = useState(false);
   const title = titleOf(part);
   const child = chatIn(part.data);

@@ -263,8 +263,10 @@ class Deeds:
         return "\n".join(table(("name", "source", "takes", "description"), rows))
 
     async def start_workflow(self, line: str) -> RunShown:
-        """In the chat's workspace, with the model of the next message."""
-        body = {**order(line), "workspace_id": await self._place(), "model": self.model}
+        """In the chat, which is told of its end; before there is a chat, in the workspace that it will have.
+        With the model of the next message."""
+        place = {"workspace_id": self._workspace_id} if self.chat_id is None else {"chat_id": self.chat_id}
+        body = {**order(line), **place, "model": self.model}
         return await self._client.post("/workflow-runs", RunShown, body)
 
     async def _place(self) -> str | None:

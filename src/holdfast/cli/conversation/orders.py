@@ -123,12 +123,13 @@ class Orders:
 
     async def _run_workflow(self, line: str) -> str:
         run = await self._at.deeds.start_workflow(line)
-        self._at.start(self._watch_run(run.id))
+        # In a chat the end is a notice there.
+        self._at.start(self._watch_run(run.id, end=run.chat_id is None))
         return f"Run {run.id} of {neutral_line(run.name, 100)}. `holdfast workflow cancel {run.id}` stops it."
 
-    async def _watch_run(self, run_id: RunId) -> None:
+    async def _watch_run(self, run_id: RunId, *, end: bool) -> None:
         """Beside the conversation, which goes on."""
-        async with aclosing(told(self._at.client, run_id)) as entries:
+        async with aclosing(told(self._at.client, run_id, end=end)) as entries:
             async for entry in entries:
                 self._at.say(entry, "dim")
 

@@ -14,8 +14,9 @@ from holdfast.core.ids import RunId
 from holdfast.core.run_shapes import RunShown
 
 
-async def told(client: Client, run_id: RunId) -> AsyncGenerator[str]:
-    """Close it (`aclosing`). Ends with one line when the run cannot be watched any more."""
+async def told(client: Client, run_id: RunId, *, end: bool = True) -> AsyncGenerator[str]:
+    """Close it (`aclosing`). Ends with one line when the run cannot be watched any more. Without `end`
+    somebody else tells how it ended."""
     progress = RunProgress()
     try:
         async with aclosing(watch_run(client, run_id)) as feed:
@@ -27,6 +28,8 @@ async def told(client: Client, run_id: RunId) -> AsyncGenerator[str]:
         run = await client.get(f"/workflow-runs/{run_id}", RunShown)
     except HoldfastError as error:
         yield f"Lost track of run {run_id}: {error.text}"
+        return
+    if not end:
         return
     if run.error is not None:
         yield f"{neutral_line(run.name, 40)} failed: {why(run.error)}"

@@ -14,6 +14,7 @@ from holdfast.core.events import BusEvent, Hint, Reread, RunHint
 from holdfast.core.ids import RunId
 from holdfast.duties.duty import Chore, LeasedDuty
 from holdfast.scripts.runs.run_driver import RunDriver, RunResources
+from holdfast.scripts.runs.run_notices import tell_chats
 from holdfast.scripts.runs.run_start import Runs
 from holdfast.store import runs
 from holdfast.telemetry.crashes import Crashes
@@ -33,6 +34,8 @@ class RunDuty(LeasedDuty[RunId, RunDriver]):
         self._resources = resources
         self._commands = commands
         self._chats = chats
+        # A chat may have something to hear of a run.
+        self._untold = asyncio.Event()
         # Whether we may hold a run that we do not drive.
         self._dropped = False
 
@@ -85,8 +88,10 @@ class RunDuty(LeasedDuty[RunId, RunDriver]):
             case Hint(chat_id=chat_id, status=status):
                 for driver in self.held.values():
                     driver.hear(chat_id, status)
-            case RunHint(run_id=run_id, version=version, wanted=wanted):
+            case RunHint(run_id=run_id, version=version, wanted=wanted, over=over):
                 driver = self.held.get(run_id)
+                if wanted or over:
+                    self._untold.set()
                 if wanted:
                     self.wake()
                 elif driver is not None and version > driver.version:
@@ -101,7 +106,10 @@ class RunDuty(LeasedDuty[RunId, RunDriver]):
 
     @override
     def chores(self) -> Sequence[Chore]:
-        return (Chore(seconds=self.poll_seconds, work=self._sweep),)
+        return (
+            Chore(seconds=self.poll_seconds, work=self._sweep),
+            Chore(seconds=self.poll_seconds, work=self._tell_chats, sooner=self._untold),
+        )
 
     @override
     async def close(self) -> None:
@@ -109,6 +117,9 @@ class RunDuty(LeasedDuty[RunId, RunDriver]):
         await self._resources.sandboxes.close()
         with suppress(HoldfastError):
             await self._resources.store.write(runs.release(self.lease.worker_id))
+
+    async def _tell_chats(self) -> bool:
+        return await tell_chats(self._resources.store)
 
     async def _sweep(self) -> bool:
         """Runs that nobody needs any more, and agents that outlived their run."""
