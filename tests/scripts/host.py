@@ -58,6 +58,11 @@ def last(calls: Sequence[Call]) -> Call:
     return calls[-1]
 
 
+def agents_first(calls: Sequence[Call]) -> Call:
+    """Agents are quicker than the pauses they are raced with."""
+    return min(calls, key=lambda call: isinstance(call, PauseCall))
+
+
 @dataclass
 class Ran:
     """A script that has ended."""

@@ -4,15 +4,13 @@
 import asyncio
 import re
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 from holdfast.core.errors import BadScript
 from holdfast.core.runs import Language
-from holdfast.scripts.engines.messages import Call, PauseCall
 from holdfast.scripts.source import read_script
-from tests.scripts.host import META, run_script
+from tests.scripts.host import META, agents_first, run_script
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "workflows.md"
 HEADING = "### Tried one by one"
@@ -133,13 +131,9 @@ async def there(language: Language, probes: dict[str, str]) -> set[str]:
     probed = ", ".join(f"probe{number}" for number in range(len(each)))
     tries = _TRIES[language].replace("COUNT", str(len(each))).replace("PROBES", f"[{probed}]")
     script = "\n".join([*each, tries])
-    found = (await run_script(language, script, choose=_agents_first)).value
+    found = (await run_script(language, script, choose=agents_first)).value
     names = list(readable)
     return {names[number] for number in cast(list[int], found)}
-
-
-def _agents_first(calls: Sequence[Call]) -> Call:
-    return min(calls, key=lambda call: isinstance(call, PauseCall))
 
 
 def _reads(language: Language, body: str) -> bool:
