@@ -1,5 +1,5 @@
-"""Workflows that a person starts in a chat: the chat is told once of each start and each end, and its model sees
-the result."""
+"""Workflows that a person starts in a chat: the chat is told once of each start and each end, and its model
+sees the result."""
 
 import asyncio
 import itertools
@@ -33,8 +33,7 @@ async def at_rest(client: Client, chat_id: str) -> None:
 
 async def notices(client: Client, chat_id: str, events: list[str]) -> list[dict[str, Any]]:
     """Those of workflows, as soon as they are these."""
-    found = await _until(client, chat_id, lambda _, told: [one["data"]["event"] for one in told] == events)
-    return found
+    return await _until(client, chat_id, lambda _, told: [one["data"]["event"] for one in told] == events)
 
 
 async def _until(client: Client, chat_id: str, condition: Any) -> list[dict[str, Any]]:

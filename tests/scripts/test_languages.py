@@ -57,6 +57,36 @@ def broken(call: Call) -> Json | CallError:
         ),
         ("from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int = 1\nreturn P(2).x", 2),
         ("from __future__ import annotations\nfrom typing import Any\nx: Any = 1\nreturn x", 1),
+        (
+            (
+                "class Own(ValueError):\n    def __init__(self, a, b):\n        super().__init__(a, b)\n        self.b = b\n"
+                "try:\n    raise Own(1, 2)\nexcept ValueError as e:\n    return [type(e).__name__, e.args, e.b]"
+            ),
+            ["Own", [1, 2], 2],
+        ),
+        (
+            "from enum import Enum\nclass Colour(Enum):\n    RED = 'red'\nreturn {'colour': Colour.RED, 'name': Colour('red').name}",
+            {"colour": "red", "name": "RED"},
+        ),
+        ("def evens():\n    yield from (n for n in range(5) if n % 2 == 0)\nreturn list(evens())", [0, 2, 4]),
+        ("d = {'a': 1, 'b': 2}\ndel d['a']\nreturn d", {"b": 2}),
+        (
+            "import random\nreturn random.Random(5).randint(0, 10**6) == random.Random(5).randint(0, 10**6)",
+            True,
+        ),
+        (
+            "from datetime import date, timedelta\nreturn str(date(2026, 1, 1) + timedelta(days=31))",
+            "2026-02-01",
+        ),
+        (
+            "async with asyncio.TaskGroup() as g:\n    one = g.create_task(agent('x'))\nreturn one.result()",
+            "<x>",
+        ),
+        ("def f(n):\n    return 0 if n == 0 else 1 + f(n - 1)\nreturn f(10_000)", 10_000),
+        (
+            "found = {}\nfor n in [1, 2]:\n    found[n] = lambda: n\nreturn [f() for f in found.values()]",
+            [2, 2],
+        ),
     ],
 )
 async def test_python_has_modules_and_races(body: str, value: Json) -> None:
@@ -125,10 +155,18 @@ async def test_errors_name_what_is_wrong_and_the_line(language: Language, body: 
 
 
 @pytest.mark.parametrize(
-    "body", ["let n = 0\n\nwhile (true) {\n  n++\n}", "\n\nfor (;;) ;", "\n\ndo ; while (true)"]
+    "language, body",
+    [
+        ("javascript", "let n = 0\n\nwhile (true) {\n  n++\n}"),
+        ("javascript", "\n\nfor (;;) ;"),
+        ("javascript", "\n\ndo ; while (true)"),
+        ("python", "n = 0\n\nwhile True:\n    n += 1"),
+        ("python", "for one in range(3):\n    await agent('x')\n    while True:\n        pass"),
+        ("python", "def f():\n    n = 0\n    while n >= 0:\n        n += 1\nf()"),
+    ],
 )
-async def test_a_loop_without_an_end_is_named(body: str) -> None:
-    failure = (await run_script("javascript", body, limits=ScriptLimits(cpu_seconds=0.5))).failure
+async def test_a_loop_without_an_end_is_named(language: Language, body: str) -> None:
+    failure = (await run_script(language, body, limits=ScriptLimits(cpu_seconds=0.5))).failure
     assert (failure.kind, failure.line) == ("time", 4)
 
 

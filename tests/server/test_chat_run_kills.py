@@ -1,5 +1,5 @@
-"""A server that is killed while a workflow of a chat begins, works or ends: the chat is told of each start and
-each end exactly once."""
+"""A server that is killed while a workflow of a chat begins, works or ends: the chat is told of each start
+and each end exactly once."""
 
 import asyncio
 import random

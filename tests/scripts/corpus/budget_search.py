@@ -39,7 +39,9 @@ def affordable(count=1):
 async def score(x):
     key = rounded(x)
     if key not in measured:
-        answer = await agent(f"Run the benchmark with {key} workers and score it.", label=f"x = {key}", schema=SCORE)
+        answer = await agent(
+            f"Run the benchmark with {key} workers and score it.", label=f"x = {key}", schema=SCORE
+        )
         # A smooth hill, so that the search has something to climb.
         measured[key] = (answer["score"] if answer else 0.0) - abs(float(key) - 20) / 100
         bisect.insort(order, key)

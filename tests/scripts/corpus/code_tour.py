@@ -53,7 +53,9 @@ assert isinstance(stops, list), "the plan is no list"
 
 explained = await pipeline(
     stops,
-    lambda stop: agent(f"Explain {stop['file']} to a newcomer: {stop['why']}", label=stop["file"], phase="Explain"),
+    lambda stop: agent(
+        f"Explain {stop['file']} to a newcomer: {stop['why']}", label=stop["file"], phase="Explain"
+    ),
     lambda text, stop: parallel(
         [
             lambda: agent(f"You are new. What do you not understand?\n{text}", label="newcomer", phase="Ask"),

@@ -40,7 +40,10 @@ RULES = {
 RUN = {
     "type": "object",
     "required": ["violations", "rows"],
-    "properties": {"violations": {"type": "integer", "minimum": 0}, "rows": {"type": "integer", "minimum": 100}},
+    "properties": {
+        "violations": {"type": "integer", "minimum": 0},
+        "rows": {"type": "integer", "minimum": 100},
+    },
 }
 
 tables = args["tables"] if args and "tables" in args else ["orders", "customers"]
@@ -62,7 +65,9 @@ semaphore = asyncio.Semaphore(2)
 
 async def run(check):
     async with semaphore:
-        return check, await agent(f"Run on {check.table}.{check.column}: {check.rule}", label=check.rule, schema=RUN)
+        return check, await agent(
+            f"Run on {check.table}.{check.column}: {check.rule}", label=check.rule, schema=RUN
+        )
 
 
 guards, violations, rates = [], [], []

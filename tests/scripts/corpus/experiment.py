@@ -17,7 +17,10 @@ chance = random.Random((args or {}).get("seed", 2026))
 RATING = {
     "type": "object",
     "required": ["clarity", "length"],
-    "properties": {"clarity": {"type": "integer", "minimum": 4}, "length": {"type": "integer", "minimum": 90}},
+    "properties": {
+        "clarity": {"type": "integer", "minimum": 4},
+        "length": {"type": "integer", "minimum": 90},
+    },
 }
 
 
@@ -60,4 +63,9 @@ phase("Conclude")
 better = first if statistics.fmean(a) > statistics.fmean(b) else second
 conclusion = f"{better} is better" if p < 0.05 else "no difference can be seen"
 summary = await agent(f"Write one paragraph: {conclusion}, p = {p:.2f}")
-return {"conclusion": conclusion, "p": round(p, 2), "scores": {k: len(v) for k, v in scores.items()}, "summary": summary}
+return {
+    "conclusion": conclusion,
+    "p": round(p, 2),
+    "scores": {k: len(v) for k, v in scores.items()},
+    "summary": summary,
+}

@@ -9,12 +9,17 @@ meta = {
 from collections import ChainMap, deque
 from string import Template
 
-PERSONAS = ChainMap((args or {}).get("personas", {}), {"nurse": "works at night", "clerk": "types without looking"})
+PERSONAS = ChainMap(
+    (args or {}).get("personas", {}), {"nurse": "works at night", "clerk": "types without looking"}
+)
 QUESTION = Template("You are a $who ($what). $question Answer in two sentences.")
 OPEN = {
     "type": "object",
     "required": ["questions", "done"],
-    "properties": {"questions": {"type": "array", "items": {"type": "string"}}, "done": {"enum": [False, True]}},
+    "properties": {
+        "questions": {"type": "array", "items": {"type": "string"}},
+        "done": {"enum": [False, True]},
+    },
 }
 MOST = 3
 
@@ -32,13 +37,17 @@ class Interview:
         if not self._queue or len(self.said) >= MOST:
             raise StopAsyncIteration
         question = self._queue.popleft()
-        answer = await agent(QUESTION.substitute(who=self.who, what=self.what, question=question), label=self.who)
+        answer = await agent(
+            QUESTION.substitute(who=self.who, what=self.what, question=question), label=self.who
+        )
         self.said.append((question, answer or "(no answer)"))
         return question, answer
 
     async def follow_up(self):
         told = "\n".join(f"Q: {question}\nA: {answer}" for question, answer in self.said)
-        found = await agent(f"What is still unclear?\n{told}", label=f"open: {self.who}", phase="Follow up", schema=OPEN)
+        found = await agent(
+            f"What is still unclear?\n{told}", label=f"open: {self.who}", phase="Follow up", schema=OPEN
+        )
         if found and not found["done"]:
             self._queue.extend(found["questions"][:1])
 
@@ -60,4 +69,8 @@ for interview in interviews:
 phase("Write")
 everything = "\n\n".join(f"{i.who}: {answer}" for i in interviews for _, answer in i.said)
 requirements = await agent(f"Write requirements from this:\n{everything}")
-return {"asked": sum(len(i.said) for i in interviews), "requirements": requirements, "who": [i.who for i in interviews]}
+return {
+    "asked": sum(len(i.said) for i in interviews),
+    "requirements": requirements,
+    "who": [i.who for i in interviews],
+}

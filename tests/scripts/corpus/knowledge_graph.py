@@ -19,7 +19,11 @@ RELATIONS = {
             "items": {
                 "type": "object",
                 "required": ["from", "to"],
-                "properties": {"from": {"enum": ["worker"]}, "to": {"enum": ["store"]}, "kind": {"type": "string"}},
+                "properties": {
+                    "from": {"enum": ["worker"]},
+                    "to": {"enum": ["store"]},
+                    "kind": {"type": "string"},
+                },
             },
         }
     },
@@ -66,7 +70,9 @@ class Relations(Graph):
 
 files = (args or {}).get("files", ["worker.py", "store.py", "bus.py"])
 phase("Extract")
-found = await parallel([lambda f=f: agent(f"Which parts does {f} connect?", label=f, schema=RELATIONS) for f in files])
+found = await parallel(
+    [lambda f=f: agent(f"Which parts does {f} connect?", label=f, schema=RELATIONS) for f in files]
+)
 
 phase("Merge")
 graph = Relations()

@@ -20,7 +20,10 @@ PAPERS = {
             "items": {
                 "type": "object",
                 "required": ["title", "published"],
-                "properties": {"title": {"type": "string"}, "published": {"enum": ["2025-06-01", "2019-01-01"]}},
+                "properties": {
+                    "title": {"type": "string"},
+                    "published": {"enum": ["2025-06-01", "2019-01-01"]},
+                },
             },
         }
     },
@@ -51,7 +54,9 @@ log(f"{len(papers)} papers, {len(recent)} since {since:%Y-%m-%d}")
 
 
 async def screen(paper):
-    ask = [agent(f"Reader {n}: include “{paper['title']}”?", label=f"reader {n}", schema=VOTE) for n in (1, 2)]
+    ask = [
+        agent(f"Reader {n}: include “{paper['title']}”?", label=f"reader {n}", schema=VOTE) for n in (1, 2)
+    ]
     votes = [vote["include"] for vote in await asyncio.gather(*ask) if vote]
     if len(set(votes)) == 1:
         return votes[0]
@@ -65,7 +70,14 @@ phase("Extract")
 facts = await parallel([lambda p=p: agent(f"Main result of {p['title']}?", label=p["title"]) for p in chosen])
 table = io.StringIO()
 writer = csv.writer(table)
-writer.writerows([("title", "year", "result"), *((p["title"], p["published"][:4], f) for p, f in zip(chosen, facts))])
+writer.writerows(
+    [("title", "year", "result"), *((p["title"], p["published"][:4], f) for p, f in zip(chosen, facts))]
+)
 phase("Synthesize")
 synthesis = await agent(f"Synthesize:\n{table.getvalue()}") if chosen else None
-return {"included": len(chosen), "excluded": len(papers) - len(chosen), "table": table.getvalue(), "synthesis": synthesis}
+return {
+    "included": len(chosen),
+    "excluded": len(papers) - len(chosen),
+    "table": table.getvalue(),
+    "synthesis": synthesis,
+}

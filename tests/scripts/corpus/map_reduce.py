@@ -66,7 +66,9 @@ phase("Reduce")
 folds = 0
 while len(waiting) > 1:
     first, second = waiting.popleft(), waiting.popleft()
-    folded = await agent(f"Make one note of these two:\n- {first}\n- {second}", label=f"fold {(folds := folds + 1)}")
+    folded = await agent(
+        f"Make one note of these two:\n- {first}\n- {second}", label=f"fold {(folds := folds + 1)}"
+    )
     waiting.append(folded or f"{first} {second}")
 
 phase("Answer")

@@ -294,7 +294,11 @@ ASSESS = {
     "required": ["kinds"],
     "properties": {"kinds": {"type": "array", "items": {"enum": ["database", "deploy"]}}},
 }
-DONE = {"type": "object", "required": ["ok", "note"], "properties": {"ok": {"type": "boolean"}, "note": {"type": "string"}}}
+DONE = {
+    "type": "object",
+    "required": ["ok", "note"],
+    "properties": {"ok": {"type": "boolean"}, "note": {"type": "string"}},
+}
 
 phase("Assess")
 told = (args or {}).get("incident", "Checkout answers with 502 since ten past nine.")

@@ -53,7 +53,9 @@ GOOD = {"type": "object", "required": ["good"], "properties": {"good": {"type": 
 
 async def good(answer: str) -> bool:
     phase("Check")
-    verdict: dict[str, Any] | None = await agent(f"Is this a good answer?\n{answer}", schema=GOOD, label="check")
+    verdict: dict[str, Any] | None = await agent(
+        f"Is this a good answer?\n{answer}", schema=GOOD, label="check"
+    )
     return bool(verdict and operator.itemgetter("good")(verdict))
 
 
@@ -61,7 +63,10 @@ question: str = (args or {}).get("question", "What is a lease?")
 race: Race[str] = Race(good, most_seconds=900)
 phase("Race")
 won = await race.run(
-    {model: (lambda model=model: agent(f"{question} ({model})", label=model)) for model in ("quick", "careful", "odd")}
+    {
+        model: (lambda model=model: agent(f"{question} ({model})", label=model))
+        for model in ("quick", "careful", "odd")
+    }
 )
 if won is None:
     return {"winner": None, "order": race.order}

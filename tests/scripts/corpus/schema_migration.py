@@ -43,7 +43,9 @@ class Step:
 
 phase("Plan")
 goals = (args or {}).get("goals", ["split name into two columns", "drop the old column"])
-plans = await parallel([lambda goal=goal: agent(f"Which steps: {goal}?", schema=STEPS, label=goal) for goal in goals])
+plans = await parallel(
+    [lambda goal=goal: agent(f"Which steps: {goal}?", schema=STEPS, label=goal) for goal in goals]
+)
 steps = {}
 graph = {}
 previous = []
@@ -75,9 +77,21 @@ phase("Check")
 backs = await pipeline(
     order,
     lambda step: agent(f"How is this undone?\n{step.sql}", label=step.name, schema=BACK),
-    lambda back, step, index: {**asdict(step), "index": index, "down": back["down"] if back["reversible"] else None},
+    lambda back, step, index: {
+        **asdict(step),
+        "index": index,
+        "down": back["down"] if back["reversible"] else None,
+    },
 )
 
 phase("Simulate")
-simulated = await agent("Walk through:\n" + "\n".join(f"{step.name}: {step.sql}" for step in order)) if order else None
-return {"order": [step.name for step in order], "irreversible": [b["name"] for b in backs if b and not b["down"]], "said": simulated}
+simulated = (
+    await agent("Walk through:\n" + "\n".join(f"{step.name}: {step.sql}" for step in order))
+    if order
+    else None
+)
+return {
+    "order": [step.name for step in order],
+    "irreversible": [b["name"] for b in backs if b and not b["down"]],
+    "said": simulated,
+}

@@ -41,7 +41,10 @@ reports = (args or {}).get("reports", ["I was charged twice", "The button is gre
 
 phase("Classify")
 answers = await parallel(
-    [lambda text=text: agent(f"Classify this report:\n{text}", label=text[:30], schema=CLASS) for text in reports]
+    [
+        lambda text=text: agent(f"Classify this report:\n{text}", label=text[:30], schema=CLASS)
+        for text in reports
+    ]
 )
 found = [
     Report(Severity.read(answer["severity"]).value, text, answer["area"])

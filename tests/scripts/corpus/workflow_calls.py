@@ -50,7 +50,9 @@ async def run(package):
     failure = Failed(package, "never tried", 0)
     for number in (1, 2):
         try:
-            value = await workflow((args or {}).get("workflow", "review-code"), {"path": package, "try": number})
+            value = await workflow(
+                (args or {}).get("workflow", "review-code"), {"path": package, "try": number}
+            )
         except RuntimeError as error:
             failure = replace(failure, reason=str(error), tries=number)
         else:
