@@ -3,6 +3,7 @@ sees the result."""
 
 import asyncio
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.api.serving import PATIENCE_SECONDS, Client
 from tests.api.test_runs import ended, start, until
 
+Condition = Callable[[dict[str, Any], list[dict[str, Any]]], bool]
 QUICK = """\
 export const meta = { name: 'quick', description: 'One agent' }
 return { answer: await agent('say: forty-two', { label: 'one' }), args }
@@ -36,7 +38,7 @@ async def notices(client: Client, chat_id: str, events: list[str]) -> list[dict[
     return await _until(client, chat_id, lambda _, told: [one["data"]["event"] for one in told] == events)
 
 
-async def _until(client: Client, chat_id: str, condition: Any) -> list[dict[str, Any]]:
+async def _until(client: Client, chat_id: str, condition: Condition) -> list[dict[str, Any]]:
     async with asyncio.timeout(PATIENCE_SECONDS):
         for seconds in itertools.chain((0.01, 0.02), itertools.repeat(0.05)):
             chat = await client.chat(chat_id)

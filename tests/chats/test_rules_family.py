@@ -21,7 +21,7 @@ from holdfast.chats.commands import (
 )
 from holdfast.chats.facts import NOTHING, Facts, Needs, Target, may_need_facts, needs
 from holdfast.chats.view import View
-from holdfast.core.chats import Settings
+from holdfast.core.chats import Settings, Status
 from holdfast.core.errors import Bug
 from holdfast.core.ids import CallId, ChatId, MessageId, RunId
 from holdfast.core.messages import Message
@@ -129,7 +129,7 @@ def test_a_notice_may_enter_a_chat_at_rest_without_a_turn() -> None:
 
 
 @pytest.mark.parametrize("status", ["running", "interrupting", "error"])
-def test_a_notice_that_would_enter_waits_while_the_chat_is_not_at_rest(status: str) -> None:
+def test_a_notice_that_would_enter_waits_while_the_chat_is_not_at_rest(status: Status) -> None:
     state = after(view(status), replace(NOTIFY, wake=False, enter=True))
     assert [one.key for one in state.inbox] == ["k"]
 

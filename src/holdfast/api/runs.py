@@ -182,7 +182,8 @@ async def _in_chat(services: Services, caller: Caller, data: StartRun, wanted: R
     left = [cap.tokens - cap.spent_tokens for cap in caps if cap.tokens is not None]
     if min(left, default=1) <= 0:
         raise invalid("chat_id", "the budget of the chat is spent")
-    tools = None if chosen is None else chosen.tools
+    if chosen is not None and data.resume_from is None:
+        wanted = replace(wanted, tools=chosen.tools)
     return replace(
         wanted,
         asked_by=AskedBy(chat_id=chat.id),
@@ -190,7 +191,6 @@ async def _in_chat(services: Services, caller: Caller, data: StartRun, wanted: R
         workspace_id=wanted.workspace_id or chat.workspace_id,
         model=wanted.model or chat.model,
         effort=wanted.effort or (chat.effort if wanted.model is None else None),
-        tools=wanted.tools if wanted.tools is not None else tools,
     )
 
 

@@ -14,6 +14,7 @@ const run: RunData = {
   resumed_from: null,
   reuse: null,
   workspace_id: null,
+  chat_id: null,
   model: null,
   created_at: `${T}0Z`,
   started_at: `${T}0Z`,
