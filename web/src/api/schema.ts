@@ -1064,6 +1064,7 @@ export interface RunData {
   resumed_from: string | null;
   reuse: string | null;
   workspace_id: string | null;
+  chat_id: string | null;
   model: string | null;
   created_at: string;
   started_at: string | null;
@@ -1087,6 +1088,7 @@ export interface RunListed {
   resumed_from: string | null;
   reuse: string | null;
   workspace_id: string | null;
+  chat_id: string | null;
   model: string | null;
   created_at: string;
   started_at: string | null;
@@ -1115,6 +1117,7 @@ export interface RunShown {
   resumed_from: string | null;
   reuse: string | null;
   workspace_id: string | null;
+  chat_id: string | null;
   model: string | null;
   created_at: string;
   started_at: string | null;
@@ -1223,6 +1226,7 @@ export interface StartRun {
   max_concurrency?: number | null;
   workspace_id?: string | null;
   resume_from?: string | null;
+  chat_id?: string | null;
   fresh?: boolean;
   reuse?: boolean;
 }
