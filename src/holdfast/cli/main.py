@@ -24,6 +24,7 @@ from holdfast.cli import (
     flows,
     import_chat,
     logs,
+    mcp,
     models,
     providers,
     run,
@@ -93,6 +94,7 @@ app.add_typer(workspaces.app, name="workspace")
 app.add_typer(code.app, name="code")
 app.add_typer(agents.app, name="agent")
 app.add_typer(skills.app, name="skill")
+app.add_typer(mcp.app, name="mcp")
 app.add_typer(users.app, name="user")
 app.add_typer(tokens.app, name="token")
 app.add_typer(providers.app, name="provider")

@@ -50,6 +50,33 @@ export const modesQuery = queryOptions({
   queryFn: async ({ signal }) => (await call("GET /modes", { signal })).items,
 });
 
+export const mcpServersQuery = (workspaceId: string | null) =>
+  queryOptions({
+    queryKey: ["mcp-servers", workspaceId],
+    queryFn: async ({ signal }) =>
+      (await call("GET /mcp-servers", { query: { workspace_id: workspaceId }, signal })).items,
+  });
+
+export const mcpValuesQuery = queryOptions({
+  queryKey: ["mcp-values"],
+  queryFn: async ({ signal }) => (await call("GET /mcp-values", { signal })).items,
+});
+
+export const mcpQuestionsQuery = (chatId: string) =>
+  queryOptions({
+    queryKey: ["mcp-questions", chatId],
+    queryFn: async ({ signal }) =>
+      (await call("GET /chats/{chat_id}/mcp-questions", { path: { chat_id: chatId }, signal })).items,
+  });
+
+export const trustQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ["trust", workspaceId],
+    queryFn: async ({ signal }) =>
+      (await call("GET /workspaces/{workspace_id}/trust", { path: { workspace_id: workspaceId }, signal }))
+        .items,
+  });
+
 /** The chats that were started by a chat. */
 export const childrenQuery = (parentId: string) =>
   queryOptions({

@@ -9,6 +9,7 @@ import { NotFound } from "@/shell/NotFound";
 import { Panels } from "@/shell/Panels";
 import { visible } from "@/text/visible";
 import { texts } from "@/texts";
+import { McpQuestions } from "@/tools/McpQuestions";
 import { Transcript } from "@/transcript/Transcript";
 import { Boundary } from "@/ui/Boundary";
 import { dismissAbout } from "@/ui/view";
@@ -38,6 +39,7 @@ function Inside({ chatId }: { chatId: string }) {
           <Boundary>
             <Transcript chatId={chatId} />
           </Boundary>
+          <McpQuestions chatId={chatId} />
           <Composer chatId={chatId} />
         </main>
       </div>

@@ -10,6 +10,7 @@ import { texts } from "@/texts";
 import { Agents } from "./Agents";
 import { Appearance } from "./Appearance";
 import { Approvals } from "./Approvals";
+import { McpServers } from "./McpServers";
 import { Models } from "./Models";
 import { SECTIONS, type SectionId } from "./sections";
 import { Tokens } from "./Tokens";
@@ -21,6 +22,7 @@ const PAGES: Record<SectionId, ComponentType> = {
   models: Models,
   agents: Agents,
   workspaces: Workspaces,
+  mcp: McpServers,
   approvals: Approvals,
   tokens: Tokens,
   users: Users,

@@ -1,7 +1,7 @@
 // Directories on the server that agents work in.
 
 import { useQuery } from "@tanstack/react-query";
-import { Plus, Trash2 } from "lucide-react";
+import { Plus, ShieldQuestion, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { settingsQuery, workspacesQuery } from "@/api/queries";
@@ -11,6 +11,7 @@ import { TextField } from "@/ui/Field";
 import { Modal } from "@/ui/Modal";
 import { show } from "@/ui/view";
 import { Form, Lead, Mark, Part, Row, Rows } from "./Rows";
+import { TrustDialog } from "./TrustDialog";
 import { useChange } from "./useChange";
 
 const t = texts.settings.workspaces;
@@ -19,6 +20,7 @@ const STALE = [workspacesQuery.queryKey];
 export function Workspaces() {
   const workspaces = useQuery(workspacesQuery);
   const [adding, setAdding] = useState(false);
+  const [trusting, setTrusting] = useState<{ id: string; name: string } | null>(null);
   const remove = useChange(
     (id: string) => call("DELETE /workspaces/{workspace_id}", { path: { workspace_id: id } }),
     { stale: STALE },
@@ -43,6 +45,11 @@ export function Workspaces() {
               detail={<span className="font-mono">{one.path}</span>}
             >
               <IconButton
+                icon={ShieldQuestion}
+                label={`${texts.settings.trust.open} ${one.name}`}
+                onClick={() => setTrusting(one)}
+              />
+              <IconButton
                 icon={Trash2}
                 label={`${texts.common.remove} ${one.name}`}
                 onClick={() =>
@@ -57,6 +64,9 @@ export function Workspaces() {
             </Row>
           ))}
         </Rows>
+        {trusting && (
+          <TrustDialog workspaceId={trusting.id} name={trusting.name} onClose={() => setTrusting(null)} />
+        )}
         {adding && <WorkspaceForm onClose={() => setAdding(false)} />}
       </Part>
     </>

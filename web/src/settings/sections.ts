@@ -1,9 +1,27 @@
 // The pages of the settings, for the page itself and for the actions that open them.
 
-import { Bot, Boxes, FolderGit2, KeyRound, type LucideIcon, Palette, ShieldCheck, Users } from "lucide-react";
+import {
+  Bot,
+  Boxes,
+  FolderGit2,
+  KeyRound,
+  type LucideIcon,
+  Palette,
+  Plug,
+  ShieldCheck,
+  Users,
+} from "lucide-react";
 import { texts } from "@/texts";
 
-export type SectionId = "appearance" | "models" | "agents" | "workspaces" | "tokens" | "users" | "approvals";
+export type SectionId =
+  | "appearance"
+  | "models"
+  | "agents"
+  | "workspaces"
+  | "mcp"
+  | "tokens"
+  | "users"
+  | "approvals";
 
 export interface SettingsSection {
   id: SectionId;
@@ -19,6 +37,7 @@ export const SECTIONS: readonly SettingsSection[] = [
   { id: "models", title: t.models, icon: Boxes },
   { id: "agents", title: t.agents, icon: Bot },
   { id: "workspaces", title: t.workspaces, icon: FolderGit2 },
+  { id: "mcp", title: t.mcp, icon: Plug },
   { id: "approvals", title: t.approvals, icon: ShieldCheck },
   { id: "tokens", title: t.tokens, icon: KeyRound },
   { id: "users", title: t.users, icon: Users, admin: true },

@@ -3,7 +3,14 @@
 import { plural } from "./plural";
 
 export const tools = {
+  mcp: {
+    asks: (server: string) => `${server} asks`,
+    send: "Send",
+    decline: "Decline",
+    tool: (server: string, tool: string) => `${server} · ${tool}`,
+  },
   does: {
+    outside: (server: string, tool: string) => `${server} · ${tool}`,
     read_file: "Read",
     write_file: "Write",
     edit_files: "Edit",
@@ -100,6 +107,7 @@ export const tools = {
   },
   alreadyAnswered: "This has already been answered.",
   ask: {
+    ofServer: (tool: string, server: string) => `${tool} of the MCP server ${server}`,
     approval: (name: string) =>
       ({
         execute: "Allow this command?",

@@ -14,10 +14,19 @@ export interface Title {
 const t = texts.tools.does;
 
 export function titleOf(name: string, input: unknown): Title {
+  const outside = outsideName(name);
+  if (outside)
+    return { what: visible(t.outside(outside.server, outside.tool)), on: firstText(input), code: true };
   const make = TITLES[name];
   if (make === undefined) return { what: visible(name), on: firstText(input), code: true };
   const [what, on, code = true] = make(input);
   return { what, on: oneLine(on), code };
+}
+
+/** The server and the tool that the name of an MCP tool is made of. */
+export function outsideName(name: string): { server: string; tool: string } | null {
+  const found = /^mcp__(.+?)__(.+)$/.exec(name);
+  return found ? { server: found[1] ?? "", tool: found[2] ?? "" } : null;
 }
 
 type Make = (input: unknown) => [what: string, on: string, code?: boolean];

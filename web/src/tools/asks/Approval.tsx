@@ -7,6 +7,7 @@ import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
 import { Keys } from "@/ui/Keys";
 import { textIn } from "../input";
+import { outsideName } from "../titles";
 import { Card } from "./Ask";
 import { useAnswer } from "./answer";
 import { Exactly, hiddenLines } from "./Exactly";
@@ -38,6 +39,12 @@ export function choicesFor(name: string): readonly Choice[] {
   ];
 }
 
+/** The tool of an MCP server with its server. */
+function called(name: string): string {
+  const outside = outsideName(name);
+  return outside ? t.ofServer(outside.tool, outside.server) : name;
+}
+
 export function Approval({ ask }: { ask: ActionCall }) {
   const { busy, decide } = useAnswer(ask);
   const [why, setWhy] = useState<string | null>(null);
@@ -45,7 +52,11 @@ export function Approval({ ask }: { ask: ActionCall }) {
   const unseen = !open && hiddenLines(ask.name, ask.input) > 0;
   const access = ask.name === "request_access";
   return (
-    <Card title={access ? t.access(markedText(textIn(ask.input, "path"))) : t.approval(markedText(ask.name))}>
+    <Card
+      title={
+        access ? t.access(markedText(textIn(ask.input, "path"))) : t.approval(markedText(called(ask.name)))
+      }
+    >
       <Exactly name={ask.name} input={ask.input} open={open} onOpen={() => setOpen(true)} />
       {why === null ? (
         <div className="flex flex-wrap gap-2">
