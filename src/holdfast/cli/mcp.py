@@ -55,7 +55,7 @@ class TrustRow(Record, frozen=True, kw_only=True):
 
 @app.command("list")
 def list_servers(workspace: WorkspaceName = None, as_json: AsJson = False, url: Url = None) -> None:
-    """List the servers you can use, with their state and how many tools each has."""
+    """List the servers you can use, and how they are doing."""
     servers = with_server(url, lambda client: _servers(client, workspace))
     if as_json:
         print_json(servers)
@@ -99,7 +99,9 @@ def add(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Add a server. Put `--` before a program whose arguments begin with a dash."""
+    """Add a server.
+
+    Put `--` before a program whose arguments begin with a dash."""
     address = words[0] if words[0].startswith(("http://", "https://")) else ""
     if address and len(words) > 1:
         raise WrongUsage("An address has no arguments.")
@@ -135,7 +137,9 @@ def remove(name: Name, url: Url = None) -> None:
 
 @app.command("test")
 def try_server(name: Name, workspace: WorkspaceName = None, as_json: AsJson = False, url: Url = None) -> None:
-    """Start a server, or connect to it, and list its tools. Exit code 1 if that fails."""
+    """Start a server and list its tools.
+
+    Exit code 1 if that fails."""
 
     async def tried(client: "Client") -> McpServerRow:
         server = await _find(client, name, workspace)
@@ -154,7 +158,7 @@ def try_server(name: Name, workspace: WorkspaceName = None, as_json: AsJson = Fa
 
 @app.command()
 def approve(name: Name, workspace: WorkspaceName = None, url: Url = None) -> None:
-    """Take the tools of a server as it lists them now: those that are new or were changed."""
+    """Take tools that are new or were changed."""
 
     async def approved(client: "Client") -> McpServerRow:
         server = await _find(client, name, workspace)
@@ -171,7 +175,9 @@ def value(
     delete: Annotated[bool, typer.Option("--delete", help="Forget it.")] = False,
     url: Url = None,
 ) -> None:
-    """Store a value for ${NAME}, sealed: from the variable of this name, standard input, or typed unseen."""
+    """Store a value for ${NAME}, sealed.
+
+    It is taken from the variable of this name, from standard input, or typed unseen."""
     given = None if delete else _secret(name)
 
     async def stored(client: "Client") -> None:
@@ -195,7 +201,9 @@ def trust(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Show what a workspace brings along that would run (servers, agents), and trust exactly that content."""
+    """Look at what a workspace brings along, and trust it.
+
+    Servers and agents of a repository count once you trusted exactly their content."""
 
     async def items(client: "Client") -> tuple[str, list[TrustRow]]:
         from holdfast.cli.workspace_choice import find_workspace
