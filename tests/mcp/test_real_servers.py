@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.mcp.test_servers import called, tried
 
 from tests.api.serving import Serving, config_for, serving
 from tests.api.test_workspaces import workspace
-from tests.mcp.test_servers import called, tried
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -107,7 +107,7 @@ async def test_one_over_streamable_http(place: tuple[Serving, str, Path], tmp_pa
         body = {"name": "web", "url": f"http://127.0.0.1:{port}/mcp", "approval": "allow"}
         made = (await server.admin.post("mcp-servers", body)).json
         # Until it listens.
-        while (await tried(server.admin, made["id"], workspace_id))["error"] is not None:
+        while (await tried(server.admin, made["id"], workspace_id))["error"] is not None:  # noqa: ASYNC110
             await asyncio.sleep(0.5)
         result = await called(server.admin, workspace_id, 'mcp__web__echo {"message": "over HTTP"}')
         assert "over HTTP" in str(result["output"])
