@@ -84,7 +84,9 @@ configures its provider without a file:
 
 
 def configuration() -> str:
-    reloaded = ", ".join(f"`{name}`" for name in (*SECTIONS, "providers", "models") if name in RELOADED)
+    reloaded = ", ".join(
+        f"`{name}`" for name in (*SECTIONS, "providers", "models", "mcp") if name in RELOADED
+    )
     variables = ", ".join(f"`{kind.key_variable}`" for kind in KINDS.values() if kind.key_variable)
     lines = [CONFIGURATION.format(reloaded=reloaded, variables=variables)]
     for name, section in SECTIONS.items():

@@ -130,6 +130,21 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "PUT /model-configs/{name}": ADMIN,
     "DELETE /model-configs/{name}": ADMIN,
     "POST /model-configs/{name}/test": ADMIN,
+    "GET /mcp-servers": OWN_LIST,
+    "POST /mcp-servers": MAKE,
+    "POST /mcp-servers/sign-in": MAKE,
+    "GET /mcp-servers/{server_id}": READ,
+    "PATCH /mcp-servers/{server_id}": WRITE,
+    "DELETE /mcp-servers/{server_id}": WRITE,
+    "POST /mcp-servers/{server_id}/test": WRITE,
+    "POST /mcp-servers/{server_id}/approve": WRITE,
+    "POST /mcp-servers/{server_id}/connect": WRITE,
+    "POST /mcp-servers/{server_id}/prompts": WRITE,
+    "GET /mcp-values": OWN_LIST,
+    "PUT /mcp-values/{name}": MAKE,
+    "DELETE /mcp-values/{name}": MAKE,
+    "GET /chats/{chat_id}/mcp-questions": READ,
+    "POST /chats/{chat_id}/mcp-questions/{question_id}": WRITE,
     "GET /session": SELF,
     "DELETE /session": SELF,
     "GET /users": ADMIN,
@@ -168,6 +183,14 @@ BODIES: dict[str, object] = {
         "items": [{"path": ".mcp.json", "hash": "0" * 64}],
         "decision": "trust",
     },
+    "POST /mcp-servers": {"name": "fresh", "command": "no-such-program"},
+    "POST /mcp-servers/sign-in": {"state": "x", "code": "y"},
+    "PATCH /mcp-servers/{server_id}": {"enabled": True},
+    "POST /mcp-servers/{server_id}/approve": {},
+    "POST /mcp-servers/{server_id}/connect": {"redirect_uri": "http://127.0.0.1/settings/mcp"},
+    "POST /mcp-servers/{server_id}/prompts": {"name": "x"},
+    "PUT /mcp-values/{name}": {"value": "x"},
+    "POST /chats/{chat_id}/mcp-questions/{question_id}": {"action": "decline"},
     "POST /agents": {"name": "fresh"},
     "PATCH /agents/{agent_id}": {"description": "x"},
     "POST /workflow-runs": {"script": SCRIPT, "language": "python"},
@@ -232,6 +255,9 @@ class Cast:
         self.ids["file_id"] = (await upload(own, b"text", "a.txt")).json["id"]
         self.ids["grant_id"] = await self._grant(chat["id"])
         self.ids["agent_id"] = (await own.post("agents", {"name": "mine"})).json["id"]
+        program = {"name": "mine", "command": "no-such-program"}
+        self.ids["server_id"] = (await own.post("mcp-servers", program)).json["id"]
+        self.ids["question_id"] = self.ids["server_id"]
         run = await own.post("workflow-runs", {"script": SCRIPT, "language": "python"})
         self.ids["run_id"] = run.json["id"]
         flow_run = await own.post("flow-runs", {"flow": FLOW})
@@ -323,6 +349,7 @@ def _last_what_destroys(row: str) -> tuple[int, str]:
         "DELETE /chats/{chat_id}/approvals/{rule_id}",
         "DELETE /chats/{chat_id}",
         "DELETE /agents/{agent_id}",
+        "DELETE /mcp-servers/{server_id}",
         "DELETE /session",
         "DELETE /tokens/{token_id}",
     ]

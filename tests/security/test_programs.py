@@ -27,6 +27,7 @@ MODULES = {"multiprocessing", "pty"}
 BEHIND = {
     "workspaces/commands/walled_programs.py": "git, ripgrep, searches, pictures: behind the wall",
     "workspaces/commands/process_thread.py": "commands of agents and checks: behind the wall, or approved",
+    "workspaces/commands/piped_programs.py": "MCP servers: behind the wall, or as an admin chose",
     "workspaces/commands/unwalled_runner.py": "becomes a command that a person approved, without a wall",
     "workspaces/commands/inside/main.py": "becomes the command, behind the wall",
     "workspaces/commands/inside/rights.py": "holds a user namespace, runs nothing",

@@ -52,6 +52,8 @@ class CallOutput(Record, frozen=True, kw_only=True):
     name: str
     output: Json
     truncated: bool
+    # Where its tool came from, and as what that was configured; null: it is built in.
+    source: str | None
 
 
 @post("/chats/{chat_id:str}/tool-results", guards=[needs("chats:write")], status_code=202)
@@ -151,6 +153,7 @@ async def read_call(chat_id: InPath, call_id: InPath, services: With, caller: By
         name=call.name,
         output=call.output if full is None else full,
         truncated=call.truncated and full is None,
+        source=call.source,
     )
 
 

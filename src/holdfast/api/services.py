@@ -39,6 +39,7 @@ from holdfast.store.interface import Store
 from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.agent_names import AgentNames
 from holdfast.tools.agent_trust import AgentTrust
+from holdfast.tools.mcp.servers import McpServers
 from holdfast.tools.registry import ToolRegistry as Tools
 from holdfast.tools.trust import Trust
 from holdfast.workspaces.code.code_indexes import CodeIndexes
@@ -70,6 +71,8 @@ class Services:
     agent_trust: AgentTrust
     # Where skills are that belong to no workspace.
     skills: tuple[Path, ...]
+    # MCP servers and their connections.
+    mcp: McpServers
     # Runs programs on the contents of workspaces.
     walled: Walled
     files: StoredFiles

@@ -65,13 +65,15 @@ async def decide_trust(
     entry = Audit(services.store, services.clock, services.ids).entry(
         caller, f"trust.{data.decision}", f"workspace:{found.id}", paths=[path for path, _ in wanted]
     )
-    return await write(
+    answer = await write(
         services,
         caller,
         request,
         audited(decide, entry),
         answer=lambda judged: (200, Page(items=tuple(_shown(one) for one in judged))),
     )
+    services.trust.decided()
+    return answer
 
 
 def _shown(one: JudgedItem) -> TrustShown:

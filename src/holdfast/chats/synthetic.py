@@ -2,7 +2,7 @@
 call in history has exactly one result."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -11,7 +11,7 @@ from holdfast.chats.view import Call
 from holdfast.core.ids import CallId
 from holdfast.core.messages import Message
 from holdfast.core.parts import File, Outcome, Part, Parts, ToolCall, ToolResult
-from holdfast.core.shapes import encode_text
+from holdfast.core.shapes import Json, encode_text
 
 Ending = Literal["interrupted", "failed", "finished", "edited", "reconciled", "replaced"]
 
@@ -73,17 +73,24 @@ def real_result(call: Call) -> ToolResult:
 
 def answers(calls: Sequence[Call], results: Sequence[ToolResult]) -> Parts:
     """The results of a step as they stand in its message, followed by the files they show."""
-    shown = (_file_shown(call, result) for call, result in zip(calls, results, strict=True))
-    return (*results, *(file for file in shown if file is not None))
+    shown = (_files_shown(call, result) for call, result in zip(calls, results, strict=True))
+    return (*results, *(file for files in shown for file in files))
 
 
-def _file_shown(call: Call, result: ToolResult) -> File | None:
+def _files_shown(call: Call, result: ToolResult) -> tuple[File, ...]:
+    """The output is a file, or an object that lists some as `files`."""
     if "shows_file" not in call.traits or result.outcome != "succeeded":
-        return None
+        return ()
+    shown = _listed(result.output)
     try:
-        return msgspec.convert(result.output, File)
+        return msgspec.convert(shown, tuple[File, ...])
     except msgspec.ValidationError:
-        return None  # somebody else answered for the tool
+        return ()  # somebody else answered for the tool
+
+
+def _listed(output: Json) -> Json:
+    fields = cast(Any, output)
+    return fields.get("files", [fields]) if isinstance(output, dict) else ()
 
 
 def denied(note: str | None) -> str:

@@ -15,17 +15,20 @@ from holdfast.config.sections import (
     SECTIONS,
     BusSection,
     Config,
+    McpSection,
     ModeChoice,
     ModelsSection,
     ServerSection,
     ToolChoice,
     WorkspacesSection,
 )
-from holdfast.config.values import GivenValue, Unfit, keys_of, value_of
+from holdfast.config.values import GivenValue, Unfit, keys_of, revealed, value_of
 from holdfast.core.errors import BadConfig, BadFlag, InvalidInput
+from holdfast.core.secret import Secret
 from holdfast.core.shapes import Record
 from holdfast.providers.configs import ModelConfig, ProviderConfig, check_model, check_provider
 from holdfast.providers.kinds import KINDS
+from holdfast.tools.mcp.entries import ServerEntry, ServerFields, check_fields, check_name, check_secrets
 from holdfast.tools.modes import BUILT_IN
 from holdfast.tools.registry import OUTSIDE
 
@@ -89,6 +92,7 @@ def load(flags: Flags, environ: Mapping[str, str]) -> Config:
         modes=_modes(found, environ, path),
         providers=tuple(_providers(found, environ, path)),
         models=tuple(_models(found, environ, path)),
+        mcp=tuple(_mcp(found, environ, path)),
         only_in_environment=frozenset(_only_in_environment(found)),
         file=path,
         key_files=found.key_files(),
@@ -239,6 +243,38 @@ def _models(found: ConfigValues, environ: Mapping[str, str], path: Path | None) 
         where = _sources(given, path)
         _require("models", name, given, where)
         yield _checked(_made(ModelConfig, given, environ, name=name), check_model, where)
+
+
+def _mcp(found: ConfigValues, environ: Mapping[str, str], path: Path | None) -> Iterator[ServerEntry]:
+    for name, given in _tables("mcp", found).items():
+        where = _sources(given, path)
+        section = _made(McpSection, given, environ)
+        fields = ServerFields(**{key: getattr(section, key) for key in ServerFields.__struct_fields__})
+        env = _secrets(section.env, given, "env", environ)
+        headers = _secrets(section.headers, given, "headers", environ)
+        try:
+            check_name(name)
+            check_fields(fields, by_admin=True)
+            check_secrets(
+                {key: value.reveal() for key, value in env.items()},
+                {key: value.reveal() for key, value in headers.items()},
+            )
+        except InvalidInput as error:
+            raise BadConfig(f"[mcp.{name}]: {error.text} ({where}).") from None
+        yield ServerEntry(
+            id=f"config-{name}", name=name, origin="config", fields=fields, env=env, headers=headers
+        )
+
+
+def _secrets(
+    table: Mapping[str, object], given: Mapping[str, GivenValue], key: str, environ: Mapping[str, str]
+) -> dict[str, Secret]:
+    try:
+        if not all(isinstance(value, str) for value in table.values()):
+            raise Unfit("must be a table of texts")
+        return {name: Secret(revealed(str(value), environ)) for name, value in table.items()}
+    except Unfit as error:
+        raise BadConfig(f"{given[key].place} {error}.") from None
 
 
 def _tables(section: str, found: ConfigValues) -> dict[str, dict[str, GivenValue]]:

@@ -8,9 +8,10 @@ from msgspec import Meta
 
 from holdfast.core.chats import Writes
 from holdfast.core.secret import Secret
-from holdfast.core.shapes import Record
+from holdfast.core.shapes import Json, Record
 from holdfast.providers.configs import ModelConfig, ProviderConfig
 from holdfast.tools.approval import Policy
+from holdfast.tools.mcp.entries import ServerEntry, ServerFields
 
 OnUncertain = Literal["tell", "ask"]
 Network = Literal["none", "internet", "host"]
@@ -313,6 +314,19 @@ class BudgetSection(Record, frozen=True, kw_only=True):
     ] = 0.0
 
 
+class McpSection(ServerFields, frozen=True, kw_only=True):
+    """`[mcp.<name>]`: an MCP server for all users."""
+
+    env: Annotated[
+        dict[str, Json],
+        Meta(description='Variables of its program. A value may be `"env:NAME"` or `"file:PATH"`.'),
+    ] = {}  # noqa: RUF012 - msgspec copies it
+    headers: Annotated[
+        dict[str, Json],
+        Meta(description='Headers of requests to `url`. A value may be `"env:NAME"` or `"file:PATH"`.'),
+    ] = {}  # noqa: RUF012
+
+
 class Config(Record, frozen=True, kw_only=True):
     """The whole configuration. `providers` and `models` are those of the file and the environment; see
     `sources` for what is merged with them."""
@@ -335,6 +349,7 @@ class Config(Record, frozen=True, kw_only=True):
     modes: dict[str, ModeChoice] = {}  # noqa: RUF012 - msgspec copies it
     providers: tuple[ProviderConfig, ...] = ()
     models: tuple[ModelConfig, ...] = ()
+    mcp: tuple[ServerEntry, ...] = ()
     # `[models] default = "name"`.
     default_model: str = ""
     # Names of these that come only from the environment, as in "models.fast".
@@ -369,6 +384,7 @@ NAMED_SECTIONS: dict[str, type[Record]] = {
     "modes": ModeChoice,
     "providers": ProviderConfig,
     "models": ModelConfig,
+    "mcp": McpSection,
 }
 # What a running server applies when it reads its configuration again; the rest needs a restart.
 RELOADED = frozenset(
@@ -383,6 +399,7 @@ RELOADED = frozenset(
         "modes",
         "providers",
         "models",
+        "mcp",
     }
 )
 

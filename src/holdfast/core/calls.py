@@ -22,7 +22,7 @@ Reach = Literal["none", "workspace", "command", "outside"]
 #   starts_agent: its output names the sub-agent it started, as `agent_id` or `chat_id`
 #   waits_for_children: it only waits for sub-agents; meanwhile its own chat holds no slot
 #   hands_over_ends: its result reports how sub-agents ended; while it runs, no notice does
-#   shows_file: its output is a file part, which the person sees beside the result
+#   shows_file: its output is a file part, or lists some as `files`; the person sees them beside the result
 Trait = Literal["ends_turn", "writes", "starts_agent", "waits_for_children", "hands_over_ends", "shows_file"]
 # The tool an agent of a workflow answers with when its answer must match a schema.
 STRUCTURED_OUTPUT = "structured_output"

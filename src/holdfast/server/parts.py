@@ -83,6 +83,7 @@ async def opened(
                 ids=ids,
                 environ=environ,
                 crashes=crashes,
+                vault=vault,
             )
         )
         following.check_tools([tool.name for tool in box.tools])
@@ -132,6 +133,7 @@ async def opened(
                 workspaces=box.workspaces,
                 agent_names=box.agent_names,
                 trust=box.trust,
+                mcp=box.mcp,
                 agent_trust=box.agent_trust,
                 skills=skill_directories(environ),
                 walled=box.walled,

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import structlog
 
+from holdfast.accounts.vault import Vault
 from holdfast.bus.interface import Bus
 from holdfast.changes.apply_tool import apply_tool
 from holdfast.changes.checkpoints import Checkpoints
@@ -42,6 +43,10 @@ from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import ToolError
 from holdfast.tools.family import AgentFamily, AgentLimits
 from holdfast.tools.isolation import OwnWorktrees
+from holdfast.tools.mcp.questions import Questions
+from holdfast.tools.mcp.servers import McpServers
+from holdfast.tools.mcp.tool_source import McpTools
+from holdfast.tools.mcp.workspace_file import McpTrust
 from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.tools.trust import Trust
 from holdfast.tools.waits import patiently
@@ -50,6 +55,7 @@ from holdfast.workspaces.code.code_indexes import CodeIndexes
 from holdfast.workspaces.commands.cgroups import Cgroups
 from holdfast.workspaces.commands.check import Checks
 from holdfast.workspaces.commands.limits import CommandLimits
+from holdfast.workspaces.commands.piped_programs import PipedPrograms
 from holdfast.workspaces.commands.processes import Processes
 from holdfast.workspaces.commands.wall_probe import Probe, probe
 from holdfast.workspaces.commands.walled_programs import Walled
@@ -69,6 +75,7 @@ class Toolbox:
     workspaces: Workspaces
     agent_names: AgentNames
     trust: Trust
+    mcp: McpServers
     agent_trust: AgentTrust
     # Tools that not every chat has.
     tool_sources: tuple[ToolSource, ...]
@@ -97,6 +104,7 @@ async def toolbox(
     ids: Ids,
     environ: Mapping[str, str],
     crashes: Crashes,
+    vault: Vault,
 ) -> AsyncGenerator[Toolbox]:
     """First ends what a killed server left running; at the end, ends what is running then."""
     data = config().server.data.resolve()
@@ -127,6 +135,7 @@ async def toolbox(
         networks=found.networks(),
     )
     reader, evaluator = ScriptReader(), FlowEvaluator()
+    closing = AsyncExitStack()
     try:
         for entry in await processes.end_left_over():
             log.warning("a command of a killed server was ended", process_id=entry.id, chat_id=entry.chat_id)
@@ -168,6 +177,25 @@ async def toolbox(
             has_tool=lambda name: tools.names_one(name),  # noqa: PLW0108 - they are made below
         )
         trust.register(agent_trust)
+        trust.register(McpTrust())
+        mcp = McpServers(
+            store,
+            vault,
+            trust,
+            workspaces,
+            PipedPrograms(
+                data,
+                found.wall,
+                limits=limits,
+                cgroups=cgroups,
+                network=found.network,
+                server_environment=environ,
+            ),
+            clock,
+            configured=lambda: config().mcp,
+            questions=Questions(store, clock, ids),
+        )
+        closing.push_async_callback(mcp.close)
         family = AgentFamily(
             store=store,
             bus=bus,
@@ -242,8 +270,9 @@ async def toolbox(
             workspaces=workspaces,
             agent_names=agent_names,
             trust=trust,
+            mcp=mcp,
             agent_trust=agent_trust,
-            tool_sources=(),
+            tool_sources=(McpTools(mcp, files),),
             walled=walled,
             worktrees=worktrees,
             isolation=isolation,
@@ -258,6 +287,7 @@ async def toolbox(
             flows=flowing,
         )
     finally:
+        await closing.aclose()
         await evaluator.close()
         await asyncio.to_thread(reader.close)
         await processes.close()

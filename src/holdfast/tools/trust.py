@@ -2,7 +2,7 @@
 exactly this content; changed content is not trusted by anybody until they look again. A feature that reads
 such content registers a kind."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -49,6 +49,15 @@ class Trust:
         self._places = places
         self._clock = clock
         self._kinds: dict[str, TrustKind] = {}
+        self._listeners: list[Callable[[], None]] = []
+
+    def when_decided(self, listener: Callable[[], None]) -> None:
+        """Called after every decision that is made through this process."""
+        self._listeners.append(listener)
+
+    def decided(self) -> None:
+        for listener in self._listeners:
+            listener()
 
     def register(self, kind: TrustKind) -> None:
         if kind.name in self._kinds:

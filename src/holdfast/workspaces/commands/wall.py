@@ -91,6 +91,8 @@ class Cell(Record, frozen=True, kw_only=True):
     network: Joined | None = None
     # None at all, whatever the wall has.
     offline: bool = False
+    # Whether standard input, which must be a socket then, is the command's own once it has begun.
+    keeps_input: bool = False
     # Whether hooks and settings of repositories are read-only; our own programs may have to write them.
     protects_git: bool = True
     # Empty: that of the workspace, and what it is a worktree of.
@@ -110,17 +112,16 @@ def _walled(wall: Wall, cell: Cell, limits: CommandLimits) -> list[str]:
     if wall.kind == "none":
         return [sys.executable, "-I", "-S", unwalled_runner.__file__, *command]
     identity = identity_of(wall, cell.place, cell.private)
-    first = ["/bin/sh", "-c", _first_process(identity, limits), "sh", *command]
+    first = ["/bin/sh", "-c", _first_process(identity, limits, cell.keeps_input), "sh", *command]
     inside = [sys.executable, "-I", "-S", "-c", _PROGRAM, _SOURCES, *_plan_words(wall, cell, identity)]
     return [*_join(wall, cell.network), *_namespaces(wall, cell), *inside, "--", *first]
 
 
-def _first_process(identity: Identity, limits: CommandLimits) -> str:
+def _first_process(identity: Identity, limits: CommandLimits, keeps_input: bool) -> str:
     """Waits for the command and for everything that loses its parent. Prints nothing itself."""
     limited = "true" if identity == "root" else f"{{ {shell_process_limit(limits)}; }}"
-    return (
-        f'{limited} && echo begun >&0 || exit 125; exec </dev/null 3>&2 2>/dev/null; "$@" 2>&3 3>&-; exit $?'
-    )
+    closed = "" if keeps_input else "</dev/null"
+    return f'{limited} && echo begun >&0 || exit 125; exec {closed} 3>&2 2>/dev/null; "$@" 2>&3 3>&-; exit $?'
 
 
 def _join(wall: Wall, network: Joined | None) -> list[str]:
