@@ -40,7 +40,7 @@ class ServerFailed(Exception):
     """What went wrong with a server, in a sentence for people and models."""
 
 
-class Asked(Record, frozen=True, kw_only=True):
+class PersonQuestion(Record, frozen=True, kw_only=True):
     """What a server asks a person in the middle of a call (elicitation)."""
 
     chat_id: ChatId
@@ -58,7 +58,7 @@ class QuestionAnswer(Record, frozen=True, kw_only=True):
 
 
 # Asks the person who owns the chat; runs in the thread of MCP.
-AskPerson = Callable[[Asked], Awaitable[QuestionAnswer]]
+AskPerson = Callable[[PersonQuestion], Awaitable[QuestionAnswer]]
 # Has a model write something for the server, or says why not.
 Sample = Callable[[Any], Awaitable[Any]]
 
@@ -342,7 +342,7 @@ class ServerConnection:
         running = self._running[-1]
         running.limit.reschedule(None)
         answered = await self.wiring.ask(
-            Asked(
+            PersonQuestion(
                 chat_id=running.chat_id,
                 call_id=running.call_id,
                 server=self.entry.name,

@@ -10,7 +10,7 @@ from holdfast.core.ids import Ids
 from holdfast.core.shapes import Json
 from holdfast.store import mcp_questions
 from holdfast.store.interface import Store
-from holdfast.tools.mcp.connection import Asked, QuestionAnswer
+from holdfast.tools.mcp.connection import PersonQuestion, QuestionAnswer
 
 ANSWER_SECONDS = 600.0
 LOOK_SECONDS = 1.0
@@ -23,7 +23,7 @@ class Questions:
         self._clock = clock
         self._ids = ids
 
-    async def ask(self, asked: Asked) -> QuestionAnswer:
+    async def ask(self, asked: PersonQuestion) -> QuestionAnswer:
         """The person's answer; `cancel` when nobody gives one in time."""
         now = self._clock.now()
         question_id = self._ids.uuid7(now)

@@ -18,7 +18,13 @@ from holdfast.core.mcp import StoredServer
 from holdfast.core.secret import Secret
 from holdfast.store import mcp as mcp_rows
 from holdfast.store.interface import Store
-from holdfast.tools.mcp.connection import Asked, QuestionAnswer, ServerConnection, ServerFailed, Wiring
+from holdfast.tools.mcp.connection import (
+    PersonQuestion,
+    QuestionAnswer,
+    ServerConnection,
+    ServerFailed,
+    Wiring,
+)
 from holdfast.tools.mcp.entries import Network, ServerEntry, ServerFields, start_plan
 from holdfast.tools.mcp.event_loop import McpLoop
 from holdfast.tools.mcp.pins import KnownTools, approve, listed_anew
@@ -338,7 +344,7 @@ class McpServers:
                 "again when one of them has been idle for ten minutes"
             )
 
-    async def _ask(self, loop: asyncio.AbstractEventLoop, asked: Asked) -> QuestionAnswer:
+    async def _ask(self, loop: asyncio.AbstractEventLoop, asked: PersonQuestion) -> QuestionAnswer:
         """In the thread of MCP."""
         future = asyncio.run_coroutine_threadsafe(self._questions.ask(asked), loop)
         return await asyncio.wrap_future(future)

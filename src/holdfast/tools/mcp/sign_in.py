@@ -30,7 +30,7 @@ class _Sealing(Protocol):
 
 
 @dataclass(eq=False)
-class Flow:
+class SignInFlow:
     """One person on their way: where they are sent, and the code that they come back with."""
 
     owner_id: UserId
@@ -52,23 +52,23 @@ class SignIns:
     def __init__(self, store: Store, sealing: _Sealing) -> None:
         self._store = store
         self._sealing = sealing
-        self._flows: dict[tuple[UserId, str], Flow] = {}
+        self._flows: dict[tuple[UserId, str], SignInFlow] = {}
 
-    def begin(self, owner_id: UserId, server_id: str, redirect_uri: str) -> Flow:
+    def begin(self, owner_id: UserId, server_id: str, redirect_uri: str) -> SignInFlow:
         """Replaces one that the same person began before."""
         loop = asyncio.get_running_loop()
-        flow = Flow(owner_id, server_id, redirect_uri, loop.create_future(), loop.create_future())
+        flow = SignInFlow(owner_id, server_id, redirect_uri, loop.create_future(), loop.create_future())
         before = self._flows.get((owner_id, server_id))
         if before is not None:
             before.answer.cancel()
         self._flows[owner_id, server_id] = flow
         return flow
 
-    def end(self, flow: Flow) -> None:
+    def end(self, flow: SignInFlow) -> None:
         if self._flows.get((flow.owner_id, flow.server_id)) is flow:
             del self._flows[flow.owner_id, flow.server_id]
 
-    def came_back(self, owner_id: UserId, state: str, code: str, iss: str | None) -> Flow | None:
+    def came_back(self, owner_id: UserId, state: str, code: str, iss: str | None) -> SignInFlow | None:
         """Whose journey this state is of; None: nobody's here."""
         for flow in self._flows.values():
             if flow.owner_id == owner_id and flow.state == state and not flow.answer.done():
