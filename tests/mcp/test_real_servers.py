@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.mcp.test_servers import called, tried
 
 from tests.api.serving import Serving, config_for, serving
 from tests.api.test_workspaces import workspace
+from tests.mcp.test_servers import called, tried
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
