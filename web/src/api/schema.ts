@@ -14,6 +14,11 @@ export interface ActionCall {
   chat_id: string;
 }
 
+export interface AnswerQuestion {
+  action: "accept" | "decline" | "cancel";
+  content?: Record<string, unknown> | null;
+}
+
 export interface Approval {
   by: "person" | "rule";
   decision: "approve" | "deny" | "retry" | "done" | "skip" | null;
@@ -36,6 +41,10 @@ export interface ApprovalRule {
 export interface ApprovalRulePage {
   items: ApprovalRule[];
   next_cursor: string | null;
+}
+
+export interface ApproveTools {
+  tools?: string[] | null;
 }
 
 export interface AuditEntry {
@@ -76,6 +85,7 @@ export interface CallOutput {
   name: string;
   output: unknown;
   truncated: boolean;
+  source: string | null;
 }
 
 export interface CallShown {
@@ -136,6 +146,21 @@ export interface ChangeQueued {
   position?: number;
   held?: boolean;
   hold_token?: string | null;
+}
+
+export interface ChangeServer {
+  command?: string;
+  args?: string[];
+  url?: string;
+  env?: Record<string, string | null>;
+  headers?: Record<string, string | null>;
+  enabled?: boolean;
+  approval?: "auto" | "ask" | "allow" | "deny" | null;
+  tools?: string[];
+  timeout_seconds?: number;
+  trusted?: boolean;
+  wall?: boolean;
+  network?: "none" | "internet" | "host" | null;
 }
 
 export interface ChangeShown {
@@ -290,6 +315,12 @@ export interface Collision {
   chats: string[];
 }
 
+export interface ComeBack {
+  state: string;
+  code: string;
+  iss?: string | null;
+}
+
 export interface CommitFiles {
   message: string;
   paths?: string[] | null;
@@ -298,6 +329,14 @@ export interface CommitFiles {
 export interface Committed {
   commit: string;
   branch: string | null;
+}
+
+export interface ConnectServer {
+  redirect_uri: string;
+}
+
+export interface Connecting {
+  url: string | null;
 }
 
 export interface ContextSegment {
@@ -335,6 +374,23 @@ export interface CreateChat {
   provider_tools?: ("web_search" | "code_execution")[] | null;
   mode?: string | null;
   writes?: "direct" | "review" | null;
+}
+
+export interface CreateServer {
+  name: string;
+  shared?: boolean | null;
+  command?: string;
+  args?: unknown[];
+  url?: string;
+  env?: Record<string, string>;
+  headers?: Record<string, string>;
+  enabled?: boolean;
+  approval?: "auto" | "ask" | "allow" | "deny" | null;
+  tools?: unknown[];
+  timeout_seconds?: number;
+  trusted?: boolean;
+  wall?: boolean;
+  network?: "none" | "internet" | "host" | null;
 }
 
 export interface CreateToken {
@@ -679,6 +735,12 @@ export interface Health {
 export interface HistoryReset {
 }
 
+export interface KnownPrompt {
+  name: string;
+  description: string;
+  arguments: PromptArgument[];
+}
+
 export interface LastTurn {
   outcome: "finished" | "interrupted" | "failed";
   finished_at: string;
@@ -923,6 +985,16 @@ export interface ProblemBody {
   data: unknown;
 }
 
+export interface PromptArgument {
+  name: string;
+  description: string;
+  required: boolean;
+}
+
+export interface PromptText {
+  text: string;
+}
+
 export interface ProviderShown {
   name: string;
   kind: string;
@@ -967,6 +1039,10 @@ export interface PutProvider {
   api_version?: string | null;
   api_key?: string | null;
   enabled?: boolean;
+}
+
+export interface PutValue {
+  value: string;
 }
 
 export interface QueueData {
@@ -1143,6 +1219,68 @@ export interface Sent {
   queued: QueueItem | null;
 }
 
+export interface ServerQuestion {
+  id: string;
+  chat_id: string;
+  call_id: string;
+  server: string;
+  message: string;
+  schema: unknown;
+  url: string | null;
+  expires_at: string;
+}
+
+export interface ServerQuestionPage {
+  items: ServerQuestion[];
+  next_cursor: string | null;
+}
+
+export interface ServerShown {
+  id: string;
+  name: string;
+  origin: "config" | "all" | "own" | "workspace";
+  workspace_id: string | null;
+  transport: "stdio" | "http";
+  command: string;
+  args: string[];
+  url: string;
+  env: string[];
+  headers: string[];
+  enabled: boolean;
+  approval: "auto" | "ask" | "allow" | "deny" | null;
+  tools: string[];
+  timeout_seconds: number;
+  trusted: boolean;
+  wall: boolean;
+  network: "none" | "internet" | "host" | null;
+  editable: boolean;
+  state: "off" | "idle" | "starting" | "ready" | "failed" | "stopped" | "needs_sign_in";
+  error: string | null;
+  title: string;
+  version: string;
+  offered: ServerToolShown[];
+  tool_count: number;
+  waiting: number;
+  prompts: KnownPrompt[];
+  signed_in: boolean;
+}
+
+export interface ServerShownPage {
+  items: ServerShown[];
+  next_cursor: string | null;
+}
+
+export interface ServerToolShown {
+  name: string;
+  full_name: string;
+  description: string;
+  input_schema: unknown;
+  read_only: boolean;
+  state: "approved" | "changed" | "new" | "gone";
+  before: unknown;
+  error: string | null;
+}
+
 export interface SettingsShown {
   user: Record<string, unknown>;
   server: Record<string, unknown>;
@@ -1254,6 +1392,15 @@ export interface StepUsage {
   kind: string;
   model: string | null;
   usage: Usage;
+}
+
+export interface StoredValue {
+  name: string;
+}
+
+export interface StoredValuePage {
+  items: StoredValue[];
+  next_cursor: string | null;
 }
 
 export interface Text {
@@ -1401,6 +1548,11 @@ export interface UsageLine {
 export interface UsageReport {
   by: "day" | "model" | "chat" | "category";
   items: UsageLine[];
+}
+
+export interface UsePrompt {
+  name: string;
+  arguments?: Record<string, string>;
 }
 
 export interface User {
@@ -1651,6 +1803,21 @@ export interface Routes {
   "POST /workspaces/{workspace_id}/agents/trust": { body: TrustAgent; answer: WorkspaceAgent };
   "GET /workspaces/{workspace_id}/trust": { answer: TrustShownPage };
   "POST /workspaces/{workspace_id}/trust": { body: DecideTrust; answer: TrustShownPage };
+  "GET /mcp-servers": { query: { workspace_id?: string | null }; answer: ServerShownPage };
+  "POST /mcp-servers": { body: CreateServer; answer: ServerShown };
+  "GET /mcp-servers/{server_id}": { query: { workspace_id?: string | null }; answer: ServerShown };
+  "PATCH /mcp-servers/{server_id}": { body: ChangeServer; answer: ServerShown };
+  "DELETE /mcp-servers/{server_id}": { answer: undefined };
+  "POST /mcp-servers/{server_id}/test": { query: { workspace_id?: string | null }; answer: ServerShown };
+  "POST /mcp-servers/{server_id}/approve": { query: { workspace_id?: string | null }; body: ApproveTools; answer: ServerShown };
+  "POST /mcp-servers/{server_id}/connect": { query: { workspace_id?: string | null }; body: ConnectServer; answer: Connecting };
+  "POST /mcp-servers/sign-in": { body: ComeBack; answer: undefined };
+  "POST /mcp-servers/{server_id}/prompts": { query: { workspace_id?: string | null }; body: UsePrompt; answer: PromptText };
+  "GET /mcp-values": { answer: StoredValuePage };
+  "PUT /mcp-values/{name}": { body: PutValue; answer: undefined };
+  "DELETE /mcp-values/{name}": { answer: undefined };
+  "GET /chats/{chat_id}/mcp-questions": { answer: ServerQuestionPage };
+  "POST /chats/{chat_id}/mcp-questions/{question_id}": { body: AnswerQuestion; answer: undefined };
   "GET /skills": { query: { workspace_id?: string | null; limit?: number; cursor?: string | null }; answer: SkillPage };
   "POST /files": { answer: FileShown };
   "GET /files/{file_id}": { answer: undefined };
