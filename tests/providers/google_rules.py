@@ -11,6 +11,7 @@ _FIELDS = {
 _SETTINGS = {
     *("maxOutputTokens", "temperature", "topP", "topK", "presencePenalty", "frequencyPenalty"),
     *("thinkingConfig", "stopSequences", "seed", "responseMimeType", "responseSchema", "candidateCount"),
+    "responseModalities",
 }
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]{0,63}")
 NO_THOUGHTS = "skip_thought_signature_validator"

@@ -13,8 +13,12 @@ from tests.providers.calling import KEY, ask, model_at, request
 from tests.providers.replies import Call, Reply, Say, Think
 from tests.providers.server import ProviderServer
 
-# Google's library is compiled with a warning of its own.
-pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("ignore:invalid escape sequence")]
+# Warnings that Google's library causes by itself.
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.filterwarnings("ignore:invalid escape sequence"),
+    pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession"),
+]
 
 FORMATS = ("anthropic", "openai", "responses", "google")
 MODELS = {"anthropic": "claude-sonnet-5", "google": "gemini-3.8-flash"}
