@@ -7,6 +7,7 @@ from typing import Any, cast
 from holdfast.scripts.runs.tool import workflow_tools
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import Tool
+from holdfast.tools.web.web_tools import WebSettings
 
 Schema = dict[str, Any]
 
@@ -45,6 +46,8 @@ def tools() -> str:
         family=cast(Any, SimpleNamespace(store=None)),
         files=nothing,
         code=nothing,
+        web=lambda: WebSettings(search="searxng"),
+        documents=nothing,
         store=nothing,
         ids=nothing,
         clock=nothing,

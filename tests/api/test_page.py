@@ -21,6 +21,19 @@ async def test_the_page_is_never_kept_and_names_files_that_are(server: Serving) 
         assert file.headers["X-Content-Type-Options"] == "nosniff"
 
 
+async def test_the_first_load_stays_small(server: Serving) -> None:
+    """Scripts, styles and the font, as a browser gets them."""
+    page = await server.nobody.get("/", headers={"Accept-Encoding": "identity"})
+    names = re.findall(r'(?:src|href)="/(assets/[^"]+)"', page.body.decode())
+    files = [ROOT / name for name in names] + list((ROOT / "assets").glob("*.woff2"))
+    packed = [file.with_name(f"{file.name}.gz") for file in files]
+    sizes = [
+        one.stat().st_size if one.exists() else file.stat().st_size
+        for file, one in zip(files, packed, strict=True)
+    ]
+    assert sum(sizes) < 400_000
+
+
 @pytest.mark.parametrize("path", ["/login", "/chats/x", "/settings/models"])
 async def test_every_address_of_the_page_is_the_page(server: Serving, path: str) -> None:
     assert (await server.nobody.get(path)).body == (await server.nobody.get("/")).body

@@ -54,6 +54,37 @@ async def test_a_chat_works_in_a_workspace(server: Serving) -> None:
     assert [item["path"] for item in found] == ["hello.py"]
 
 
+async def test_an_idle_chat_moves_to_another_workspace(server: Serving) -> None:
+    admin = server.admin
+    first, _ = await workspace(server)
+    second, root = await workspace(server, "other")
+    (root / "hello.py").write_text("print('other')\n")
+    (root / "AGENTS.md").write_text("Rules of the other place.")
+    chat = await admin.start_chat("say: hi", workspace_id=first)
+    await admin.until_settled(chat["id"])
+    moved = await admin.patch(f"chats/{chat['id']}", {"workspace_id": second})
+    assert (moved.status, moved.json["workspace_id"]) == (200, second)
+    await admin.post(
+        f"chats/{chat['id']}/messages", {"content": 'call: read_file {"path": "hello.py"}\nsay: {result}'}
+    )
+    await admin.until_settled(chat["id"])
+    assert "other" in text((await admin.messages(chat["id"]))[-1])
+    assert "Rules of the other place." in str(await admin.messages(chat["id"], "visibility=all&limit=200"))
+    for nowhere in ("01890000-0000-7000-8000-000000000001", "x"):
+        assert (await admin.patch(f"chats/{chat['id']}", {"workspace_id": nowhere})).status == 422
+    stays = await admin.patch(f"chats/{chat['id']}", {"title": "same place"})
+    assert stays.json["workspace_id"] == second
+    assert (await admin.patch(f"chats/{chat['id']}", {"workspace_id": None})).json["workspace_id"] is None
+
+
+async def test_a_chat_that_waits_stays_where_it_is(server: Serving) -> None:
+    first, _ = await workspace(server)
+    chat = await server.admin.start_chat('call: ask_user {"questions": [{"id": "a", "text": "?"}]}')
+    await server.admin.until(chat["id"], lambda now: now["status"] == "requires_action")
+    refused = await server.admin.patch(f"chats/{chat['id']}", {"workspace_id": first})
+    assert (refused.status, refused.json["code"]) == (409, "wrong_state")
+
+
 async def test_skills_are_listed(server: Serving) -> None:
     workspace_id, root = await workspace(server)
     for name in ("release", "review"):

@@ -128,7 +128,7 @@ def test_data_follows_xdg_unless_it_is_chosen(loading: Loading, tmp_path: Path) 
 # What is taken
 
 
-LISTS = ("hosts", "proxies", "roots")
+LISTS = ("hosts", "proxies", "roots", "allow", "deny", "ports")
 
 
 def _other(name: str, key: str) -> object:
@@ -155,6 +155,11 @@ def _other(name: str, key: str) -> object:
         "summaries": False,
         "closing": False,
         "prompt": "In short.",
+        "search": "brave",
+        "api_key": "k",
+        "allow": ["a.example"],
+        "deny": ["b.example"],
+        "ports": [8080],
     }
     return special.get(key, 7)
 

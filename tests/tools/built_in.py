@@ -6,6 +6,7 @@ from typing import Any, cast
 from holdfast.scripts.runs.tool import workflow_tool
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import Tool
+from holdfast.tools.web.web_tools import WebSettings
 
 _nothing = cast(Any, None)
 
@@ -21,6 +22,8 @@ BUILT_IN: tuple[Tool, ...] = (
         family=_family,
         files=_nothing,
         code=_nothing,
+        web=lambda: WebSettings(search="searxng"),
+        documents=_nothing,
         store=_nothing,
         ids=_nothing,
         clock=_nothing,

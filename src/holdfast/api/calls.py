@@ -98,6 +98,7 @@ async def decide_call(
         verdict=data.decision,
         user_id=caller.user.id,
         scope=scope,
+        host=None if approval is None else subject_of(approval.name, approval.input).host,
         note=data.note,
         output=checked_json("output", data.output),
     )

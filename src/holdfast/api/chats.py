@@ -36,7 +36,7 @@ from holdfast.api.checks import (
 from holdfast.api.commands import answered, command, once_of
 from holdfast.api.message_files import said
 from holdfast.api.pages import Cursor, Limit, Page
-from holdfast.api.problems import invalid, not_found, refused
+from holdfast.api.problems import Problem, invalid, not_found, refused
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import (
@@ -52,7 +52,7 @@ from holdfast.chats.commands import (
 )
 from holdfast.chats.start import TITLE_LENGTH, ForkStart, Start, begin
 from holdfast.core.chats import BUILD, Chat, Found, ListedChat, Settings, Status, Writes
-from holdfast.core.ids import ChatId, MessageId, RunId, is_uuid7
+from holdfast.core.ids import ChatId, MessageId, RunId, WorkspaceId, is_uuid7
 from holdfast.core.shapes import Border
 from holdfast.core.text import one_line
 from holdfast.store import chats, files, messages, named_agents, settings_rules
@@ -90,6 +90,7 @@ class ChangeChat(Border, frozen=True, kw_only=True):
     tools: ToolsIn | UnsetType | None = UNSET
     max_steps: MaxSteps | UnsetType | None = UNSET
     provider_tools: ProviderToolsIn | UnsetType | None = UNSET
+    workspace_id: Annotated[str, Meta(max_length=36)] | UnsetType | None = UNSET
     mode: ModeName | UnsetType = UNSET
     writes: Writes | UnsetType = UNSET
 
@@ -215,6 +216,8 @@ async def change_chat(
     new = _choices(services, data, chat)
     if data.tools is not UNSET:
         new["tools"] = check_tools(services, data.tools, await _client_tools(services, chat.id))
+    if data.workspace_id is not UNSET:
+        new["workspace_id"] = await _other_workspace(services, caller, chat, data.workspace_id)
     if moves := _moves(services, data, chat):
         if not new:
             return await command(
@@ -282,6 +285,16 @@ def _choices(services: Services, data: ChangeChat, chat: Chat) -> Choices:
     if data.budget is not UNSET:
         new["budget"] = None if data.budget is None else budget_in(data.budget)
     return new
+
+
+async def _other_workspace(
+    services: Services, caller: By, chat: Chat, wanted: str | None
+) -> WorkspaceId | None:
+    """A chat moves while nobody works in it. The next turn begins with the instructions of the new place."""
+    found = await find_workspace(services, caller, wanted)
+    if found != chat.workspace_id and chat.status not in ("idle", "error"):
+        raise Problem("wrong_state", "The workspace of a chat can be changed while the chat is idle.")
+    return found
 
 
 async def _client_tools(services: Services, chat_id: ChatId) -> tuple[str, ...]:

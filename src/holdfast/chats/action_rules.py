@@ -94,13 +94,16 @@ def _waiting(draft: Draft, call_id: CallId) -> Call | Refusal:
 def _said(draft: Draft, call: Call, command: Decide) -> Approval:
     """Allowing or denying a tool for the whole chat is only possible when approval was asked for. A verdict
     on an uncertain call is about that call alone; earlier decisions for the chat still apply."""
-    before = call.approval.scope if call.approval is not None else "once"
-    scope = command.scope if call.waits_for == "approval" else before
+    earlier = call.approval
+    scope, host = command.scope, command.host
+    if call.waits_for != "approval":
+        scope, host = ("once", None) if earlier is None else (earlier.scope, earlier.host)
     return Approval(
         by="person",
         decision=command.verdict,
         user_id=command.user_id,
         scope=scope,
+        host=host,
         note=command.note,
         at=draft.now,
     )

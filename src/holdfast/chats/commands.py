@@ -161,6 +161,8 @@ class Decide(_Command, frozen=True, kw_only=True):
     verdict: Verdict
     user_id: UserId
     scope: Scope = "once"
+    # Of a call that reaches a host: a word for the whole chat counts for that host.
+    host: str | None = None
     note: str | None = None
     output: Json = None
 

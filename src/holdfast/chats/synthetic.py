@@ -10,7 +10,7 @@ from holdfast.chats.commands import Decide, Notify
 from holdfast.chats.view import Call
 from holdfast.core.ids import CallId
 from holdfast.core.messages import Message
-from holdfast.core.parts import File, Outcome, Part, Parts, ToolCall, ToolResult
+from holdfast.core.parts import File, Outcome, Part, Parts, Source, ToolCall, ToolResult
 from holdfast.core.shapes import Json, encode_text
 
 Ending = Literal["interrupted", "failed", "finished", "edited", "reconciled", "replaced"]
@@ -72,9 +72,24 @@ def real_result(call: Call) -> ToolResult:
 
 
 def answers(calls: Sequence[Call], results: Sequence[ToolResult]) -> Parts:
-    """The results of a step as they stand in its message, followed by the files they show."""
-    shown = (_files_shown(call, result) for call, result in zip(calls, results, strict=True))
-    return (*results, *(file for files in shown for file in files))
+    """The results of a step as they stand in its message, followed by the files and sources they show."""
+    pairs = list(zip(calls, results, strict=True))
+    files = (file for call, result in pairs for file in _files_shown(call, result))
+    sources = (source for call, result in pairs for source in _sources_cited(call, result))
+    return (*results, *files, *sources)
+
+
+class _Cited(msgspec.Struct):
+    sources: tuple[Source, ...] = ()
+
+
+def _sources_cited(call: Call, result: ToolResult) -> tuple[Source, ...]:
+    if "cites_sources" not in call.traits or result.outcome != "succeeded":
+        return ()
+    try:
+        return msgspec.convert(result.output, _Cited).sources
+    except msgspec.ValidationError:
+        return ()  # somebody else answered for the tool
 
 
 def _files_shown(call: Call, result: ToolResult) -> tuple[File, ...]:

@@ -159,6 +159,27 @@ class SandboxSection(Record, frozen=True, kw_only=True):
     ] = "internet"
 
 
+class WebSection(Record, frozen=True, kw_only=True):
+    search: Annotated[
+        Literal["", "searxng", "brave", "tavily", "exa"],
+        Meta(description="The service behind `web_search`. Without one the tool is not offered."),
+    ] = ""
+    url: Annotated[
+        str, Meta(description="Where the service is; needed for `searxng`, which you run yourself.")
+    ] = ""
+    api_key: Annotated[Secret, Meta(description="The key of the search service.")] = Secret("")
+    allow: Annotated[
+        tuple[str, ...],
+        Meta(description="Hosts that `web_fetch` may reach, with everything below them. Empty: all."),
+    ] = ()
+    deny: Annotated[
+        tuple[str, ...], Meta(description="Hosts that `web_fetch` never reaches, with everything below them.")
+    ] = ()
+    ports: Annotated[
+        tuple[Annotated[int, Meta(ge=1, le=65_535)], ...], Meta(description="Ports that `web_fetch` may use.")
+    ] = (80, 443)
+
+
 class ToolChoice(Record, frozen=True, kw_only=True):
     """`[tools.<name>]`: settings for one tool."""
 
@@ -345,6 +366,7 @@ class Config(Record, frozen=True, kw_only=True):
     workflows: WorkflowsSection = WorkflowsSection()
     budget: BudgetSection = BudgetSection()
     changes: ChangesSection = ChangesSection()
+    web: WebSection = WebSection()
     # The tables `[modes.<name>]`.
     modes: dict[str, ModeChoice] = {}  # noqa: RUF012 - msgspec copies it
     providers: tuple[ProviderConfig, ...] = ()
@@ -376,6 +398,7 @@ SECTIONS: dict[str, type[Record]] = {
     "workflows": WorkflowsSection,
     "budget": BudgetSection,
     "changes": ChangesSection,
+    "web": WebSection,
     "models": ModelsSection,
 }
 # Those with a table per name, `[providers.<name>]`, and what such a table contains.
@@ -396,6 +419,7 @@ RELOADED = frozenset(
         "workflows",
         "budget",
         "changes",
+        "web",
         "modes",
         "providers",
         "models",

@@ -107,6 +107,8 @@ def _several(item: inspect.Type) -> str:
             return f"words out of {', '.join(map(str, values))}"
         case inspect.CustomType():
             return "paths"
+        case inspect.IntType():
+            return f"numbers{_bounds(item)}"
         case _:
             return "texts"
 
@@ -127,8 +129,8 @@ def _from_text(kind: inspect.Type, text: str) -> object:
             return True if text.lower() in _YES else False if text.lower() in _NO else text
         case inspect.IntType() | inspect.FloatType():
             return _number(text)
-        case inspect.VarTupleType() if not text.startswith("["):
-            return [item.strip() for item in text.split(",") if item.strip()]
+        case inspect.VarTupleType(item_type=item) if not text.startswith("["):
+            return [_from_text(item, each) for each in text.split(",") if each.strip()]
         case inspect.VarTupleType() | inspect.DictType():
             try:
                 return cast(object, json.loads(text))

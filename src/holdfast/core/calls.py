@@ -23,7 +23,16 @@ Reach = Literal["none", "workspace", "command", "outside"]
 #   waits_for_children: it only waits for sub-agents; meanwhile its own chat holds no slot
 #   hands_over_ends: its result reports how sub-agents ended; while it runs, no notice does
 #   shows_file: its output is a file part, or lists some as `files`; the person sees them beside the result
-Trait = Literal["ends_turn", "writes", "starts_agent", "waits_for_children", "hands_over_ends", "shows_file"]
+#   cites_sources: the `sources` of its output become source parts beside the result
+Trait = Literal[
+    "ends_turn",
+    "writes",
+    "starts_agent",
+    "waits_for_children",
+    "hands_over_ends",
+    "shows_file",
+    "cites_sources",
+]
 # The tool an agent of a workflow answers with when its answer must match a schema.
 STRUCTURED_OUTPUT = "structured_output"
 
@@ -37,8 +46,15 @@ class Approval(Record, frozen=True, kw_only=True):
     user_id: UserId | None = None
     rule: str | None = None
     scope: Scope = "once"
+    # The host that the call wanted to reach: a word for the whole chat counts for that host alone.
+    host: str | None = None
     note: str | None = None
     at: datetime
+
+
+def said_key(tool: str, host: str | None) -> str:
+    """What a decision for the whole chat is about: a tool, or a tool and the host it reaches."""
+    return tool if host is None else f"{tool} {host}"
 
 
 class ApprovalRule(Record, frozen=True, kw_only=True):
@@ -46,6 +62,7 @@ class ApprovalRule(Record, frozen=True, kw_only=True):
 
     id: CallId
     tool: str
+    host: str | None = None
     allowed: bool
     user_id: UserId | None
     note: str | None

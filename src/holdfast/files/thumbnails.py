@@ -29,7 +29,7 @@ class Thumbnails:
 
     def __init__(self, behind: Behind | None = None) -> None:
         self._places = asyncio.Semaphore(_AT_ONCE)
-        self._run = behind or _run
+        self._run = behind or run_on_file
 
     async def make(self, path: Path) -> bytes:
         """InvalidInput: the picture cannot be read, or is too large."""
@@ -41,14 +41,15 @@ class Thumbnails:
         raise InvalidInput(f"The picture cannot be used: {told[:200]}.", field="file")
 
 
-async def _run(argv: tuple[str, ...], file: Path, seconds: float) -> tuple[int, bytes, bytes]:
+async def run_on_file(argv: tuple[str, ...], file: Path, seconds: float) -> tuple[int, bytes, bytes]:
+    """Without a wall: the program gets the file on standard input."""
     with file.open("rb") as content:
         process = await _start(argv, content.fileno())
     try:
         async with asyncio.timeout(seconds):
             small, reason = await process.communicate()
     except TimeoutError:
-        raise InvalidInput("The picture takes too long to read.", field="file") from None
+        raise InvalidInput("The file takes too long to be read.", field="file") from None
     finally:
         if process.returncode is None:
             kill_group(process)
@@ -61,4 +62,4 @@ async def _start(argv: tuple[str, ...], content: int) -> asyncio.subprocess.Proc
     try:
         return await start_process(argv, stdin=content)
     except OSError as error:
-        raise TryAgain(f"The picture could not be read ({error.strerror}). Try again.") from error
+        raise TryAgain(f"The file could not be looked at ({error.strerror}). Try again.") from error

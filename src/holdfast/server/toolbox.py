@@ -14,7 +14,7 @@ from holdfast.changes.checkpoints import Checkpoints
 from holdfast.changes.control import ChangeControl
 from holdfast.changes.drafts import Drafts
 from holdfast.config.places import config_directory, skill_directories
-from holdfast.config.sections import Config
+from holdfast.config.sections import Config, WebSection
 from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError
 from holdfast.core.grants import Grant
@@ -50,6 +50,9 @@ from holdfast.tools.mcp.workspace_file import McpTrust
 from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.tools.trust import Trust
 from holdfast.tools.waits import patiently
+from holdfast.tools.web.documents import Documents
+from holdfast.tools.web.fetch import FetchRules
+from holdfast.tools.web.web_tools import WebSettings
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.code.code_indexes import CodeIndexes
 from holdfast.workspaces.commands.cgroups import Cgroups
@@ -241,6 +244,8 @@ async def toolbox(
                     family=family,
                     files=files,
                     code=code,
+                    web=lambda: _web_settings(config().web),
+                    documents=Documents(walled.on_file if walled.stands else None),
                     store=store,
                     clock=clock,
                     ids=ids,
@@ -291,6 +296,15 @@ async def toolbox(
         await evaluator.close()
         await asyncio.to_thread(reader.close)
         await processes.close()
+
+
+def _web_settings(web: WebSection) -> WebSettings:
+    return WebSettings(
+        rules=FetchRules(allow=web.allow, deny=web.deny, ports=web.ports),
+        search=web.search or None,
+        search_url=web.url,
+        search_key=web.api_key,
+    )
 
 
 def _check_model(providers: Providers, name: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from holdfast.core.calls import Approval, ApprovalRule, UserRule
+from holdfast.core.calls import Approval, ApprovalRule, UserRule, said_key
 from holdfast.core.ids import CallId, ChatId, UserId
 from holdfast.store import user_rules
 from holdfast.store.query import Query, Rows, any_row, joined, query
@@ -32,8 +32,12 @@ _approval = msgspec.json.Decoder(Approval).decode
 
 
 def said_for_chat(chat_id: ChatId) -> Query[dict[str, bool]]:
-    """Whether each tool that somebody decided on is allowed; the newest decision counts."""
-    return query(SAID, chat_id, read=lambda rows: {rule.tool: rule.allowed for rule in _rules(rows)})
+    """Whether each tool that somebody decided on is allowed, by `said_key`; the newest decision counts."""
+    return query(
+        SAID,
+        chat_id,
+        read=lambda rows: {said_key(rule.tool, rule.host): rule.allowed for rule in _rules(rows)},
+    )
 
 
 def decided(chat_id: ChatId) -> Query[tuple[dict[str, bool], tuple[UserRule, ...]]]:
@@ -42,10 +46,10 @@ def decided(chat_id: ChatId) -> Query[tuple[dict[str, bool], tuple[UserRule, ...
 
 
 def rules(chat_id: ChatId) -> Query[tuple[ApprovalRule, ...]]:
-    """The decisions in force, one per tool, oldest first."""
+    """The decisions in force, one per tool (of the web: per host), oldest first."""
 
     def read(rows: Rows) -> tuple[ApprovalRule, ...]:
-        newest = {rule.tool: rule for rule in _rules(rows)}
+        newest = {said_key(rule.tool, rule.host): rule for rule in _rules(rows)}
         return tuple(sorted(newest.values(), key=lambda rule: rule.at))
 
     return query(SAID, chat_id, read=read)
@@ -67,6 +71,7 @@ def _rules(rows: Rows) -> Iterator[ApprovalRule]:
             yield ApprovalRule(
                 id=call_id,
                 tool=name,
+                host=approval.host,
                 allowed=outcome != "denied",
                 user_id=approval.user_id,
                 note=approval.note,

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from holdfast.core.calls import UserRule
+from holdfast.core.calls import UserRule, said_key
 from holdfast.core.shapes import Json, Record
 from holdfast.tools.choice import Policy, policies_of
 from holdfast.tools.contract import Tool
@@ -56,7 +56,7 @@ def _covers(rule: UserRule, name: str, subject: Subject) -> bool:
 class ApprovalRules(Record, frozen=True, kw_only=True):
     default: Policy = "auto"
     per_tool: dict[str, Policy] = {}  # noqa: RUF012 - msgspec copies it
-    # Tools that a person allowed (or denied) for the whole chat.
+    # What a person allowed (or denied) for the whole chat, by `said_key`.
     said_here: dict[str, bool] = {}  # noqa: RUF012
     # The owner's rules for all chats in this workspace.
     always: tuple[UserRule, ...] = ()
@@ -83,7 +83,7 @@ class ApprovalRules(Record, frozen=True, kw_only=True):
         }
         return replace(self, per_tool=per_tool, said_here=said_here, always=always)
 
-    def denial(self, name: str) -> str | None:
+    def denial(self, name: str, call_input: Json = None) -> str | None:
         """The rule that denies a tool, whatever its kind; None: it is not denied."""
         match self.per_tool.get(name, self.default):
             case "deny":
@@ -91,8 +91,8 @@ class ApprovalRules(Record, frozen=True, kw_only=True):
             case "allow":
                 return None
             case "auto" | "ask":
-                if name in self.said_here:
-                    return None if self.said_here[name] else "not allowed for this chat"
+                if (said := self._said(name, call_input)) is not None:
+                    return None if said else "not allowed for this chat"
                 refused = any(rule.tool == name and not rule.allowed for rule in self.always)
                 return "never allowed, by your rule" if refused else None
 
@@ -101,9 +101,12 @@ class ApprovalRules(Record, frozen=True, kw_only=True):
         subject = subject_of(name, call_input)
         return next((rule for rule in self.always if rule.allowed and _covers(rule, name, subject)), None)
 
+    def _said(self, name: str, call_input: Json) -> bool | None:
+        return self.said_here.get(said_key(name, subject_of(name, call_input).host))
+
     def judge(self, tool: Tool, call_input: Json = None) -> tuple[Verdict, str]:
         """What to do with a call, and the rule that decided it."""
-        if (rule := self.denial(tool.name)) is not None:
+        if (rule := self.denial(tool.name, call_input)) is not None:
             return "deny", rule
         allowed = self.rule_for(tool.name, call_input) is not None
         if tool.always_asks and allowed:
@@ -113,7 +116,7 @@ class ApprovalRules(Record, frozen=True, kw_only=True):
         match self.per_tool.get(tool.name, self.default):
             case "allow":
                 return "run", f"{tool.name} = allow"
-            case _ if tool.name in self.said_here:
+            case _ if self._said(tool.name, call_input) is not None:
                 return "run", "allowed for this chat"
             case _ if allowed:
                 return "run", ALWAYS

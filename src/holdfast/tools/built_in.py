@@ -1,6 +1,7 @@
 """All built-in tools, made from what they need: the one list that the server, the reference and the tests
 read."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from holdfast.core.clock import Clock
@@ -22,6 +23,8 @@ from holdfast.tools.people import ASK_USER, PROPOSE_PLAN
 from holdfast.tools.search import search_tools
 from holdfast.tools.subagents import subagent_tools
 from holdfast.tools.todo import TODO
+from holdfast.tools.web.documents import Documents
+from holdfast.tools.web.web_tools import WebSettings, web_tools
 from holdfast.workspaces.code.code_indexes import CodeIndexes
 from holdfast.workspaces.code.grammars import installed
 from holdfast.workspaces.commands.limits import CommandLimits
@@ -41,6 +44,8 @@ def built_in(
     family: AgentFamily,
     files: StoredFiles,
     code: CodeIndexes,
+    web: Callable[[], WebSettings],
+    documents: Documents,
     store: Store,
     clock: Clock,
     ids: Ids,
@@ -60,6 +65,7 @@ def built_in(
         access_tool(store, workspaces, clock, ids),
         *search_tools(workspaces, walled, ripgrep, skills),
         *(code_tools(workspaces, code) if installed() else ()),
+        *web_tools(web, documents),
         *command_tools(processes, workspaces, clock, limits, about_network),
         *agent_tools(family),
         *subagent_tools(family),

@@ -108,7 +108,9 @@ class ChatTools:
             output={
                 "title": chat.title,
                 "link": _link(chat.id),
-                "messages": [said for message in shown if (said := spoken(message)) is not None],
+                "messages": [
+                    said for message in shown if (said := spoken(message, _MESSAGE_CHARACTERS)) is not None
+                ],
                 "next": shown[-1].id if len(found) > PAGE_MESSAGES else None,
             }
         )
@@ -135,12 +137,12 @@ def _link(chat_id: ChatId) -> str:
     return f"/chats/{chat_id}"
 
 
-def spoken(message: Message) -> Json:
-    """What was said and which tools were called, without results, which are long."""
+def spoken(message: Message, most: int | None = None) -> Json:
+    """What was said and which tools were called; results are left out, because they are long."""
     text = "\n".join(part.text for part in message.parts if isinstance(part, Text))
     called: list[Json] = [part.name for part in message.parts if isinstance(part, ToolCall)]
     if not text and not called:
         return None
-    if len(text) > _MESSAGE_CHARACTERS:
-        text = f"{text[:_MESSAGE_CHARACTERS]} [cut]"
+    if most is not None and len(text) > most:
+        text = f"{text[:most]} [cut]"
     return {"role": message.role, **({"text": text} if text else {}), **({"calls": called} if called else {})}

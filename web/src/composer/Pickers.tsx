@@ -2,6 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import clsx from "clsx";
 import { Bot, ChevronDown, FolderOpen, FolderPlus, Gauge, type LucideIcon, Sparkle } from "lucide-react";
 import { useState } from "react";
 import { agentsQuery, modesQuery, useModels, workspaceAgentsQuery, workspacesQuery } from "@/api/queries";
@@ -146,7 +147,14 @@ export function WorkspacePicker({ value, onValue }: PickProps) {
   return (
     <Menu
       align="start"
-      trigger={<Trigger icon={FolderOpen} label={t.workspace} text={chosen?.name ?? t.noWorkspace} />}
+      trigger={
+        <Trigger
+          icon={FolderOpen}
+          label={t.workspace}
+          text={chosen?.name ?? t.noWorkspace}
+          unset={chosen === undefined}
+        />
+      }
     >
       <MenuTitle>{t.workspace}</MenuTitle>
       <MenuItem checked={chosen === undefined} onSelect={() => onValue(null)}>
@@ -223,7 +231,15 @@ export function AgentPicker({ value, onValue, workspaceId }: PickProps & { works
 }
 
 /** What opens a picker, with what is chosen. Radix hands it a ref and handlers. */
-function Trigger({ icon: Icon, label, text, ...rest }: { icon: LucideIcon; label: string; text: string }) {
+interface TriggerProps {
+  icon: LucideIcon;
+  label: string;
+  text: string;
+  /** Nothing is chosen: the icon is enough where there is little room. */
+  unset?: boolean;
+}
+
+function Trigger({ icon: Icon, label, text, unset = false, ...rest }: TriggerProps) {
   return (
     <button
       type="button"
@@ -232,7 +248,7 @@ function Trigger({ icon: Icon, label, text, ...rest }: { icon: LucideIcon; label
       className="flex h-8 max-sm:h-10 min-w-0 items-center gap-1 rounded-md px-2 text-soft text-xs hover:bg-hover hover:text-text"
     >
       <Icon aria-hidden className="size-3.5 shrink-0" />
-      <span className="max-w-32 truncate">{text}</span>
+      <span className={clsx("max-w-32 truncate", unset && "max-sm:hidden")}>{text}</span>
       <ChevronDown aria-hidden className="size-3 shrink-0 opacity-60" />
     </button>
   );

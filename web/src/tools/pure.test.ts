@@ -93,6 +93,7 @@ it("who approved it stays known", () => {
     user_id: "u1",
     rule: null,
     scope: "chat" as const,
+    host: null,
     note: null,
     at: "2026-01-01T00:00:00Z",
   };
