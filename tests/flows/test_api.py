@@ -145,7 +145,7 @@ async def test_bad_flows_are_problems_with_line_and_column(server: Serving) -> N
 
 async def test_cancel_and_retry(server: Serving) -> None:
     me = server.admin
-    flow = "{name: f, description: d, steps: [{id: a, kind: agent, prompt: 'pace: 1\\nsay slowly: on and on and on'}]}"
+    flow = '{name: f, description: d, steps: [{id: a, kind: agent, prompt: "pace: 1\\nsay slowly: on and on and on"}]}'
     run = (await me.post("flow-runs", {"flow": flow})).json
     await until(me, run["id"], lambda now: states(now)["a"] == "running")
     assert (await me.post(f"flow-runs/{run['id']}/retry", {})).status == 409

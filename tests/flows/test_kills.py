@@ -26,7 +26,7 @@ def sixty() -> str:
             f"{{id: a{n}, kind: agent, batch: few, prompt: 'first {n}'}}",
             f"{{id: c{n}, kind: code, deps: [a{n}], python: \"return len(results['a{n}'])\"}}",
             f"{{id: s{n}, kind: switch, deps: [c{n}], cases: [{{label: odd, when: '{n} is odd', steps: [x{n}]}}], default: [y{n}]}}",
-            f"{{id: x{n}, kind: agent, deps: [s{n}], prompt: 'odd {{{{ results.c{n} }}}}'}}",
+            f"{{id: x{n}, kind: agent, deps: [s{n}], prompt: 'odd {n} of {{{{ results.c{n} }}}}'}}",
             f"{{id: y{n}, kind: wait, deps: [s{n}], for: 0.05s}}",
         ]
     names = ", ".join(f"x{n}, y{n}" for n in range(10))
