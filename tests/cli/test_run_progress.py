@@ -31,6 +31,7 @@ RUN = RunData(
     resumed_from=None,
     reuse=None,
     workspace_id=None,
+    chat_id=None,
     model=None,
     created_at=NOW,
     started_at=NOW,

@@ -25,6 +25,7 @@ export interface Approval {
   user_id: string | null;
   rule: string | null;
   scope: "once" | "chat" | "always";
+  host: string | null;
   note: string | null;
   at: string;
 }
@@ -32,6 +33,7 @@ export interface Approval {
 export interface ApprovalRule {
   id: string;
   tool: string;
+  host: string | null;
   allowed: boolean;
   user_id: string | null;
   note: string | null;
@@ -129,6 +131,7 @@ export interface ChangeChat {
   tools?: string[] | Record<string, "auto" | "ask" | "allow" | "deny"> | null;
   max_steps?: number | null;
   provider_tools?: ("web_search" | "code_execution")[] | null;
+  workspace_id?: string | null;
   mode?: string;
   writes?: "direct" | "review";
 }
