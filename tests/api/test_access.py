@@ -177,6 +177,13 @@ BODIES: dict[str, object] = {
     "PATCH /chats/{chat_id}/queue/{item_id}": {"position": 0},
     "POST /chats/{chat_id}/tool-results": {"results": [{"call_id": "x", "output": 1}]},
     "POST /chats/{chat_id}/calls/{call_id}/decision": {"decision": "approve"},
+    **{f"POST /chats/{{chat_id}}/changes/{verb}": {"all": True} for verb in ("apply", "reject", "undo")},
+    "POST /chats/{chat_id}/changes/rewind": {
+        "message_id": "01890000-0000-7000-8000-000000000001",
+        "what": "files",
+    },
+    "POST /workspaces/{workspace_id}/git/branch": {"name": "side"},
+    "POST /workspaces/{workspace_id}/git/commit": {"message": "x"},
     "POST /workspaces": {"name": "w", "path": "/nowhere"},
     "POST /workspaces/{workspace_id}/agents/trust": {"path": ".agents/agents/x.md", "digest": "0" * 64},
     "POST /workspaces/{workspace_id}/trust": {

@@ -82,13 +82,19 @@ async def _workspace(_: Client, place: Path) -> Ready:
     return {}, {"name": "a", "path": str(place)}
 
 
-async def _workspace_agent(admin: Client, place: Path) -> Ready:
+async def _workspace_agent(admin: Client, place: Path, name: str = "agents") -> Ready:
     (place / ".holdfast" / "agents").mkdir(parents=True, exist_ok=True)
     file = place / ".holdfast" / "agents" / "reader.md"
     file.write_text("---\nname: reader\ndescription: Reads\n---\nYou read.\n")
-    names, _ = await _made(admin, "workspace_id", "workspaces", {"name": "agents", "path": str(place)})
+    names, _ = await _made(admin, "workspace_id", "workspaces", {"name": name, "path": str(place)})
     (agent,) = (await admin.get(f"workspaces/{names['workspace_id']}/agents")).json["items"]
     return names, {"path": agent["path"], "digest": agent["digest"]}
+
+
+async def _workspace_trust(admin: Client, place: Path) -> Ready:
+    names, _ = await _workspace_agent(admin, place, "trusting")
+    (item,) = (await admin.get(f"workspaces/{names['workspace_id']}/trust")).json["items"]
+    return names, {"items": [{"path": item["path"], "hash": item["hash"]}], "decision": "trust"}
 
 
 async def _grant(admin: Client, outside: Path) -> Ready:
@@ -152,6 +158,16 @@ ROUTES: dict[str, Make] = {
         admin, "workspace_id", "workspaces", {"name": "b", "path": str(place)}
     ),
     "POST workspaces/{workspace_id}/agents/trust": _workspace_agent,
+    "POST workspaces/{workspace_id}/trust": _workspace_trust,
+    "POST mcp-servers": _only({"name": "one", "command": "no-such-program"}),
+    "PATCH mcp-servers/{server_id}": lambda admin, _: _made(
+        admin, "server_id", "mcp-servers", {"name": "two", "command": "none"}, {"enabled": False}
+    ),
+    "DELETE mcp-servers/{server_id}": lambda admin, _: _made(
+        admin, "server_id", "mcp-servers", {"name": "three", "command": "none"}
+    ),
+    "PUT mcp-values/{name}": _only({"value": "v"}, name="A_NAME"),
+    "DELETE mcp-values/{name}": _only(None, name="A_NAME"),
     "DELETE grants/{grant_id}": _grant,
     "POST agents": _only({"name": "one"}),
     "PATCH agents/{agent_id}": lambda admin, _: _made(
@@ -193,6 +209,21 @@ WITHOUT = {
     "DELETE session",
     # Changes nothing.
     "POST model-configs/{name}/test",
+    # What is done already is named, or there is nothing left to do: a second time changes no file.
+    "POST chats/{chat_id}/changes/apply",
+    "POST chats/{chat_id}/changes/reject",
+    "POST chats/{chat_id}/changes/rewind",
+    "POST chats/{chat_id}/changes/undo",
+    "POST workspaces/{workspace_id}/git/branch",
+    "POST workspaces/{workspace_id}/git/commit",
+    "POST workspaces/{workspace_id}/worktrees/{worktree_id}/remove",
+    # Talks with somebody else's program.
+    "POST chats/{chat_id}/mcp-questions/{question_id}",
+    "POST mcp-servers/sign-in",
+    "POST mcp-servers/{server_id}/approve",
+    "POST mcp-servers/{server_id}/connect",
+    "POST mcp-servers/{server_id}/prompts",
+    "POST mcp-servers/{server_id}/test",
     # A form, which is told apart by what the file holds (test_files).
     "POST files",
 }

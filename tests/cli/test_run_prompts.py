@@ -153,7 +153,7 @@ def test_a_new_chat_has_what_was_chosen(server: Server) -> None:
 @pytest.mark.heavy
 def test_no_more_steps_than_were_allowed(server: Server) -> None:
     done = server.run("run", "--max-steps", "2", "repeat 5: call: todo\nsay: never")
-    assert done.stdout == ""
+    assert "never" not in done.stdout
     assert "2 steps" in done.stderr
 
 

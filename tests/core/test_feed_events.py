@@ -14,9 +14,10 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ("src/holdfast/feed", "src/holdfast/api", "src/holdfast/cli", "web/src/feed", "web/src/chats")
 
 
-def test_every_name_is_in_the_catalogue_once() -> None:
-    names = [event.name for event in CATALOGUE]
-    assert sorted(names) == sorted(set(names)) == sorted(get_args(EventName))
+def test_every_name_is_in_the_catalogue_once_for_each_feed() -> None:
+    assert {event.name for event in CATALOGUE} == set(get_args(EventName))
+    named = [(event.name, feed) for event in CATALOGUE for feed in event.feeds]
+    assert sorted(named) == sorted(set(named))
 
 
 def test_every_feed_says_when_it_has_caught_up_and_when_it_ends() -> None:
@@ -41,6 +42,7 @@ PUBLISHED: dict[FeedKind, tuple[str, str]] = {
     "chat": ("ChatFeedEvent", "x-feed-events"),
     "chats": ("ListFeedEvent", "x-list-feed-events"),
     "run": ("RunFeedEvent", "x-run-feed-events"),
+    "flow_run": ("FlowRunFeedEvent", "x-flow-run-feed-events"),
 }
 
 

@@ -43,7 +43,7 @@ def test_who_waits_for_its_end_follows_from_it() -> None:
 
 
 def test_a_row_without_an_origin_or_with_one_of_a_later_version_goes_by_its_ids() -> None:
-    for text in (None, '{"kind":"flow_step","flow_run_id":"f","step_id":"s"}'):
+    for text in (None, '{"kind":"comparison","comparison_id":"c"}'):
         assert origin_of(text, None, None, None) == PERSON
         assert origin_of(text, CHAT, CALL, None) == FromChat(chat_id=CHAT, call_id=CALL)
         assert origin_of(text, None, None, RUN) == FromRun(run_id=RUN)

@@ -18,7 +18,8 @@ from holdfast.core.secret import Secret
 from holdfast.tools.approval import ApprovalRules
 from holdfast.tools.contract import ToolContext, ToolError
 from holdfast.tools.web.documents import Documents
-from holdfast.tools.web.fetch import MOST_BYTES, Fetched, FetchFailed, FetchRules, fetch
+from holdfast.tools.web.fetch import fetch
+from holdfast.tools.web.fetched import MOST_BYTES, Fetched, FetchFailed, FetchRules
 from holdfast.tools.web.search import EngineName, search_web
 from holdfast.tools.web.web_tools import WebFetch, WebSearch, WebSettings, WebTools, web_tools
 

@@ -8,7 +8,8 @@ import subprocess
 import zlib
 from typing import Any
 
-from holdfast.tools.web.fetch import MOST_BYTES, FetchFailed, FetchRules, fetch
+from holdfast.tools.web.fetch import fetch
+from holdfast.tools.web.fetched import MOST_BYTES, FetchFailed, FetchRules
 
 SITE, OTHER = "93.184.216.34", "93.184.216.35"
 # What each name resolves to, the first time and from then on.

@@ -47,8 +47,22 @@ LAST_EVENT: dict[str, Any] = {
     "description": "The id of the last event seen; takes precedence over `cursor`.",
     "schema": {"type": "string"},
 }
-# A caller who signs in or out is nobody yet or any more; a trial changes nothing.
-KEYLESS = ("sign_in", "sign_out", "try_model_config")
+# A caller who signs in or out is nobody yet or any more; a trial changes nothing; files that are as they were
+# asked to be stay so; and what talks with somebody else's program cannot promise to do it once.
+KEYLESS = (
+    *("sign_in", "sign_out", "try_model_config"),
+    *(
+        "apply_changes",
+        "reject_changes",
+        "undo_changes",
+        "rewind_chat",
+        "commit",
+        "branch",
+        "remove_worktree",
+    ),
+    *("answer_mcp_question", "finish_mcp_sign_in", "approve_mcp_tools", "connect_mcp_server"),
+    *("use_mcp_prompt", "try_mcp_server"),
+)
 FEEDS = ("chat_feed", "list_feed", "run_feed")
 PUBLIC = ("sign_in", "healthz", "readyz")
 # Other formats than JSON, on request.

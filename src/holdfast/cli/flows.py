@@ -202,7 +202,7 @@ def approve(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Answer an approval that a run waits for: approve it, or deny it with --deny."""
+    """Answer an approval that a run waits for. With --deny, deny it."""
     from holdfast.cli.runs.arguments import arguments
 
     body: dict[str, object] = {"decision": "deny" if deny else "approve", "note": note}
@@ -236,7 +236,7 @@ def retry(
     as_json: Events = False,
     url: Url = None,
 ) -> None:
-    """Run failed steps of a run again, with all that follow them, and follow the run."""
+    """Run failed steps again. All that follow them run too; the run is followed."""
 
     async def again(client: "Client") -> FlowRunShown:
         from holdfast.cli.lookups import find_flow_run

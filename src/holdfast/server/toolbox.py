@@ -51,7 +51,7 @@ from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.tools.trust import Trust
 from holdfast.tools.waits import patiently
 from holdfast.tools.web.documents import Documents
-from holdfast.tools.web.fetch import FetchRules
+from holdfast.tools.web.fetched import FetchRules
 from holdfast.tools.web.web_tools import WebSettings
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.code.code_indexes import CodeIndexes

@@ -132,6 +132,9 @@ def _limits(
     for steps in (None if terms is None else terms.steps, chosen.max_steps):
         if steps is not None:
             limits = with_fields(limits, steps=min(limits.steps, steps))
+    if terms is not None:
+        # A script takes the answer of its agent, or none: closing words would be paid for nobody.
+        limits = with_fields(limits, closing=False)
     if config is None or config.compaction_threshold is None:
         return limits
     return with_fields(limits, compaction_threshold=config.compaction_threshold)

@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.core.text import clean
 from holdfast.files.thumbnails import Behind, run_on_file
 from holdfast.tools.web.document_process import REFUSED, Kind
-from holdfast.tools.web.fetch import Fetched, FetchFailed
+from holdfast.tools.web.fetched import Fetched, FetchFailed
 from holdfast.workspaces.blocking import blocking
 
 DOCUMENT_SECONDS = 30.0

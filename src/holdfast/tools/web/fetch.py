@@ -7,16 +7,14 @@ import socket
 import zlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from holdfast.tools.addresses import AddressRefused, Resolve, check_address_of, public_addresses
+from holdfast.tools.web.fetched import FETCH_SECONDS, MOST_BYTES, Fetched, FetchFailed, FetchRules
 
-FETCH_SECONDS = 20.0
-MOST_BYTES = 10 * 1024 * 1024
 MOST_HOPS = 5
 _URL_CHARACTERS = 4_096
 _PIECE = 64 * 1024
@@ -24,31 +22,6 @@ _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 # Wide enough for ordinary pages; a server that sends more wants to fill memory.
 _HEADER_BYTES = 16 * 1024
 _ENCODINGS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
-
-
-class FetchFailed(Exception):
-    """Why there is no answer, in a sentence for the model."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fetched:
-    """`url` is where the redirects ended. `cut`: there was more."""
-
-    url: str
-    status: int
-    media_type: str
-    charset: str | None
-    content: bytes
-    cut: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class FetchRules:
-    """`allow` and `deny` are host names, each with everything below it; no entry in `allow` means all."""
-
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    ports: tuple[int, ...] = (80, 443)
 
 
 async def fetch(

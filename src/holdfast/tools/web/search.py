@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-import aiohttp
 import msgspec
 
 from holdfast.core.secret import Secret
 from holdfast.core.shapes import Json
 from holdfast.core.text import one_line
-from holdfast.tools.web.fetch import FetchFailed
+from holdfast.tools.web.fetched import FetchFailed
 
 EngineName = Literal["searxng", "brave", "tavily", "exa"]
 SEARCH_SECONDS = 20.0
@@ -89,6 +88,8 @@ async def search_web(
     service: EngineName, url: str, key: Secret, query: str, count: int
 ) -> tuple[WebResult, ...]:
     """FetchFailed says what is wrong; the key never appears in it."""
+    import aiohttp
+
     found = SERVICES[service]
     asked = found.request(service, query, count, key.reveal())
     try:

@@ -11,7 +11,7 @@ from holdfast.core.secret import Secret
 from holdfast.core.shapes import Json
 from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.tools.web.documents import DOCUMENT_SECONDS, Documents
-from holdfast.tools.web.fetch import FETCH_SECONDS, FetchFailed, FetchRules, fetch
+from holdfast.tools.web.fetched import FETCH_SECONDS, FetchFailed, FetchRules
 from holdfast.tools.web.search import MOST_RESULTS, SEARCH_SECONDS, EngineName, search_web
 
 FETCH, SEARCH = "web_fetch", "web_search"
@@ -81,6 +81,9 @@ class WebTools:
         self._documents = documents
 
     async def fetch(self, _: ToolContext, asked: WebFetch) -> ToolAnswer:
+        # Loads the HTTP client, which a server without providers does without.
+        from holdfast.tools.web.fetch import fetch
+
         try:
             found = await fetch(asked.url, lambda: self._settings().rules)
             document = await self._documents.read(found)
