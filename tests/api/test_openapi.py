@@ -53,8 +53,12 @@ def test_it_is_the_one_that_is_committed() -> None:
 
 
 def test_every_list_has_pages() -> None:
-    # The nearest files are a look-up, workflows and agents of a workspace are files: they come as they are.
-    whole = {"look_up_files", "list_workflows", "list_workspace_agents"}
+    # The nearest files are a look-up; workflows, agents and what is to be trusted are files of a workspace; modes
+    # and MCP servers are configured, their values and questions are few: they come as they are.
+    whole = {
+        *("look_up_files", "list_workflows", "list_workspace_agents", "list_trust", "list_modes"),
+        *("list_mcp_servers", "list_mcp_values", "list_mcp_questions"),
+    }
     lists = 0
     for path, method, operation in _operations(document()):
         schema = operation["responses"].get("200", {}).get("content", {}).get("application/json", {})
@@ -95,7 +99,7 @@ def test_no_shape_is_without_a_name() -> None:
     for path, method, operation in _operations(document()):
         for status, response in operation["responses"].items():
             for kind, content in response.get("content", {}).items():
-                if kind == "application/json" and not path.endswith("/export"):
+                if kind == "application/json" and not path.endswith(("/export", "/patch")):
                     assert "$ref" in content["schema"], (method, path, status)
 
 

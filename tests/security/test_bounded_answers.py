@@ -14,7 +14,19 @@ from tests.workspaces.serving import ROOT
 DOCUMENT = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text())
 # Lists that are no pages: by route and field, why they end.
 BOUNDED = {
-    "/chats/{chat_id}": {".labels": "checked when they are set", ".action.calls": "one step's"},
+    "/chats/{chat_id}": {
+        ".labels": "checked when they are set",
+        ".action.calls": "one step's",
+        ".provider_tools": "those that a provider has",
+    },
+    "/chats/{chat_id}/changes": {".items": "one for each changed file", ".checkpoints": "kept for 30 days"},
+    "/chats/{chat_id}/context": {".segments": "of one request"},
+    "/chats/{chat_id}/context/diff": {".added": "of one request", ".dropped": "of one request"},
+    "/mcp-servers/{server_id}": {
+        **dict.fromkeys((".args", ".env", ".headers"), "checked when they are set"),
+        **dict.fromkeys((".offered", ".prompts", ".tools"), "cut when a server lists them"),
+    },
+    "/workspaces/{workspace_id}/worktrees": {".items": "of the sub-agents of one workspace"},
     "/chats/{chat_id}/messages/{message_id}": {".parts": "one message's"},
     "/chats/{chat_id}/usage": {".turns": "200, and 5 000 steps in all"},
     "/usage": {".items": "1 000 lines"},

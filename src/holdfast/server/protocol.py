@@ -89,7 +89,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._held = b""
         self._timer: asyncio.TimerHandle | None = None
         self._unread_timer: asyncio.TimerHandle | None = None
-        self._complaint = "This is not an HTTP/1.1 request."
+        self._complaint = "This is not a valid HTTP request."
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:
