@@ -195,6 +195,8 @@ def test_all_of_it_by_keyboard(page: Page, person: Person) -> None:
     tab_to(page, "Allow once", backwards=False)
     page.keyboard.press("Enter")
     expect(answers(page).last).to_contain_text("ran")
+    # Shift+Tab in the box switches the mode.
+    box(page).blur()
     tab_to(page, "echo by keyboard", backwards=True)
     page.keyboard.press("Enter")
     expect(log(page).get_by_text("$ echo by keyboard")).to_be_visible()
