@@ -129,6 +129,9 @@ def test_a_workflow_is_started_by_writing_its_name(page: Page, guard: Guard, per
     expect(page.get_by_text("The arguments are not valid JSON.")).to_be_visible()
     box(page).fill('/workflow two-steps {"topic": "Tea"}')
     page.keyboard.press("Enter")
+    notice = page.get_by_test_id("workflow-notice").first
+    expect(notice).to_contain_text("two-steps")
+    notice.get_by_role("button").last.click()
     panel = page.get_by_role("tabpanel", name="Workflow")
     expect(panel).to_contain_text("About Tea")
     expect(panel).to_contain_text("Tea is good. Very good.")

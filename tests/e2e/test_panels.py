@@ -330,5 +330,5 @@ def test_everybody_can_use_the_panels(opens: Opens, person: Person, size: dict[s
         assert violations(page, "[role=tabpanel]") == [], name
     page.get_by_role("tab", name="Usage").focus()
     page.keyboard.press("ArrowLeft")
-    expect(page.get_by_role("tab", name="Workflow")).to_be_focused()
-    expect(page.get_by_role("tabpanel", name="Workflow")).to_be_visible()
+    expect(page.get_by_role("tab", name="Flows")).to_be_focused()
+    expect(page.get_by_role("tabpanel", name="Flows")).to_be_visible()
