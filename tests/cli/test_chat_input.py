@@ -37,11 +37,11 @@ def test_tab_completes(server: Server) -> None:
         terminal.type("/thou" + TAB)
         terminal.wait_for("› /thoughts")
         terminal.type("\x15/re" + TAB)
-        terminal.wait_for("retry  resume")
+        terminal.wait_for("retry  rewind  resume")
         terminal.type(TAB)
         terminal.wait_for("› /retry")
         terminal.type(TAB)
-        terminal.wait_for("› /resume")
+        terminal.wait_for("› /rewind")
         terminal.type("\x15/model d" + TAB)
         terminal.wait_for("› /model demo")
 

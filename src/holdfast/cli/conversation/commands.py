@@ -95,6 +95,7 @@ def help_text(columns: int) -> str:
             f"  /{f'{command.name} {command.takes}':<{width}}  {command.help}",
             max(columns, 20),
             subsequent_indent=indent,
+            break_on_hyphens=False,
         )
     ]
     keys = [line for key in KEYS.split("\n") for line in wrap(key, max(columns, 20))]
