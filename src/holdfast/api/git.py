@@ -45,7 +45,8 @@ class WorktreeList(Record, frozen=True, kw_only=True):
 
 @post("/workspaces/{workspace_id:str}/git/commit", guards=[needs("chats:write")], status_code=201)
 async def commit(workspace_id: InPath, data: JSONBody[CommitFiles], services: With, caller: By) -> Committed:
-    """Commit the workspace, or these paths, on the branch that is checked out. Nothing is pushed."""
+    """Commit the workspace, or these paths, on the branch that is checked out. Leaves out new repositories
+    inside. Nothing is pushed."""
     found, repository = await _repository(services, caller, workspace_id)
     root = services.workspaces.root(found)
     paths = tuple("/".join(root.parse(path)) for path in data.paths or ())

@@ -28,7 +28,7 @@ from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.commands.command_setup import make_devices
 from holdfast.workspaces.commands.limits import CommandLimits
 from holdfast.workspaces.commands.mounts import HOME, TEMPORARY, Bind, CommandPlace, Mount, Private
-from holdfast.workspaces.commands.wall import SEARCH_PATH, Cell, Wall, command_line
+from holdfast.workspaces.commands.wall import SEARCH_PATH, Cell, Protected, Wall, command_line
 from holdfast.workspaces.files.file_root import Root
 from holdfast.workspaces.files.paths import shown
 
@@ -60,6 +60,8 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     readable: tuple[Root, ...] = ()
     writable: tuple[Root, ...] = ()
+    # Of what is writable, repositories: what names programs in them is read-only all the same.
+    repositories: tuple[Root, ...] = ()
     # More files that the program consists of. Only the administrator can write there.
     system: tuple[Path, ...] = ()
 
@@ -220,8 +222,10 @@ class ProgramDirectory:
             command=("/bin/sh", "-c", _PROVE, "sh", numbers, *paths, "--", *program.argv),
             mountpoint=self._directory / "root",
             devices=self._devices,
-            # Our programs write a repository's own files, and nothing that an agent gives them.
-            protects_git=False,
+            protects_git=bool(program.repositories),
+            repositories=tuple(
+                Protected(path=str(_path(root)), kind="repository") for root in program.repositories
+            ),
         )
         return command_line(self._wall, cell, self._limits)
 

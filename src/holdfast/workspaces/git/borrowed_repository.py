@@ -5,6 +5,7 @@ down is a setting: no program, no path, no filter, no hook."""
 import errno
 import os
 import shutil
+import stat
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -86,6 +87,7 @@ class Borrowed:
                 environment=_environment(self.directory, self.work.path),
                 readable=tuple(shown),
                 writable=writable,
+                repositories=tuple(root for root in writable if root == common),
             ),
             limit=limit,
             seconds=seconds,
@@ -121,10 +123,13 @@ def _furnish(own: Path, repository: Repository, *, refs: bool) -> bool:
     (own / "objects" / "info" / "alternates").write_text(f"{common / 'objects'}\n")
     if refs:
         # Links that are followed behind the wall, where they can lead to nothing but the repository.
-        for name in ("refs", "packed-refs"):
-            (own / name).symlink_to(common / name)
-        with repository.common.open() as tree, _forgiven():
-            copy_out(tree, "shallow", own / "shallow")
+        with repository.common.open() as tree:
+            (own / "refs").symlink_to(common / "refs")
+            # git would wait for ever for what a pipe says.
+            if _is_file(tree, "packed-refs"):
+                (own / "packed-refs").symlink_to(common / "packed-refs")
+            with _forgiven():
+                copy_out(tree, "shallow", own / "shallow")
     else:
         (own / "refs").mkdir()
     return _copy_index(repository.directory, own)
@@ -165,6 +170,13 @@ def _copy_index(directory: Root, own: Path) -> bool:
         (own / "index").unlink(missing_ok=True)
         return False
     return True
+
+
+def _is_file(tree: Tree, name: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(name, dir_fd=tree.root, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
 
 
 def copy_out(tree: Tree, name: str, target: Path) -> None:

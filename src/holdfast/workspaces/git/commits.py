@@ -20,12 +20,16 @@ GIT_SECONDS = 60.0
 _SAID_BYTES = 64 * 1024
 PATCH_BYTES = 8 * 1024 * 1024
 BRANCH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
-# Arguments: where objects are kept, the commit before (or nothing), the branch, who, their address, the
-# message, then the paths.
+# `git add -A` and a plain `git diff` would run git in repositories inside, with what these say: neither is
+# used. New repositories (their names end with a slash) are left out; those in the index by the commit they
+# are at. Arguments: where objects are kept, the commit before (or nothing), the branch, who, their address,
+# the message, then the paths.
 _COMMIT = """
 export GIT_OBJECT_DIRECTORY="$1" GIT_AUTHOR_NAME="$4" GIT_AUTHOR_EMAIL="$5"
 base=$2 ref=$3 message=$6; shift 6
-git add -A -- "$@" || exit
+git ls-files -z --error-unmatch --cached --others --exclude-standard -- "$@" > /dev/null || exit
+git ls-files -z --modified --deleted --others --exclude-standard -- "$@" | grep -zv '/$' |
+    git update-index -z --add --remove --replace --stdin || exit
 tree=$(git write-tree) || exit
 if [ -n "$base" ]; then
     [ "$tree" != "$(git rev-parse "$base^{tree}")" ] || exit 77
@@ -38,9 +42,11 @@ fi
 git update-index -q --refresh
 echo "$commit"
 """
-# With files that git does not know yet. Arguments: the base.
+# With files that git does not know yet. Arguments: the base, where these are named.
 _PATCH = """
-git add -A -N . && exec git diff --binary --full-index --no-color --no-ext-diff --no-textconv "$1" --
+git ls-files -z --others --exclude-standard | grep -zv '/$' > "$2"
+[ ! -s "$2" ] || git add -N --no-all --pathspec-from-file="$2" --pathspec-file-nul || exit
+exec git diff --binary --full-index --no-color --no-ext-diff --no-textconv --ignore-submodules=dirty "$1" --
 """
 
 
@@ -112,7 +118,7 @@ async def patch_of(
         if not own.has_index and repository.head is not None:
             await own.git("git", "read-tree", repository.head, limit=_SAID_BYTES)
         base = repository.head or EMPTY_TREE
-        asked = ("/bin/sh", "-c", _PATCH, "git", base)
+        asked = ("/bin/sh", "-c", _PATCH, "git", base, str(own.directory / "names"))
         ran = await own.git(*asked, limit=PATCH_BYTES, seconds=GIT_SECONDS)
     if ran.cut:
         raise InvalidInput(f"The changes have more than {PATCH_BYTES // 2**20} MiB. Commit them instead.")
