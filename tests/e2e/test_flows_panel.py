@@ -48,3 +48,8 @@ def test_a_flow_is_started_watched_and_approved(page: Page, person: Person) -> N
     expect(table.get_by_role("row", name=re.compile("^rude"))).to_contain_text("not chosen")
     expect(table.get_by_role("row", name=re.compile("^Send it"))).to_contain_text("succeeded")
     assert violations(page, "[role=tabpanel]") == []
+    panel.get_by_role("button", name="Show as graph").click()
+    control = graph.get_by_role("button", name="Zoom In")
+    expect(control).to_have_css("background-color", "rgb(255, 255, 255)")
+    page.emulate_media(color_scheme="dark")
+    expect(control).to_have_css("background-color", "rgb(30, 33, 38)")

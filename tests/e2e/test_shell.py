@@ -84,9 +84,14 @@ def test_a_phone_has_drawers(opens: Opens, person: Person) -> None:
     # Nothing is wider than the screen.
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.get_by_role("button", name="Show panels").click()
-    expect(page.get_by_role("dialog", name="Panels")).to_be_visible()
+    panels = page.get_by_role("dialog", name="Panels")
+    expect(panels).to_be_visible()
+    # Tabs that do not fit are in a menu.
+    panels.get_by_role("button", name="All panels").click()
+    page.get_by_role("menuitem", name="Usage").click()
+    expect(panels.get_by_role("tab", name="Usage", selected=True)).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Panels")).to_have_count(0)
+    expect(panels).to_have_count(0)
 
 
 def test_menus_work_inside_of_a_drawer(opens: Opens, person: Person) -> None:

@@ -210,6 +210,14 @@ async def test_what_a_hostile_server_does_is_the_result_of_a_call(
     assert (await called(admin, workspace_id, 'mcp__good__echo {"text": "hi"}'))["output"] == "echo: hi"
 
 
+async def test_a_program_that_the_wall_hides_is_explained(lone_server: Serving) -> None:
+    workspace_id, root = await place(lone_server)
+    hidden = shutil.copy(PROGRAM, root.parent / "elsewhere.py")
+    made = await added(lone_server.admin, command=str(hidden))
+    error = (await tried(lone_server.admin, made["id"], workspace_id))["error"]
+    assert "behind the wall a program sees only the system's directories, the workspace" in error
+
+
 async def test_pictures_are_files_and_links_are_text(lone_server: Serving) -> None:
     admin = lone_server.admin
     workspace_id, _ = await place(lone_server)

@@ -101,7 +101,7 @@ function WorkspaceName({ id }: { id: string }) {
     <span
       {...tip(path)}
       data-testid="workspace"
-      className="hidden max-w-64 shrink-0 items-center gap-1 text-faint text-xs lg:flex"
+      className="hidden max-w-72 shrink-0 items-center gap-1 text-faint text-xs lg:flex"
     >
       <FolderGit2 aria-hidden className="size-3.5 shrink-0" />
       <span className="sr-only">{t.workspace}</span>
@@ -110,7 +110,7 @@ function WorkspaceName({ id }: { id: string }) {
         <>
           <GitBranch aria-hidden className="ml-1 size-3.5 shrink-0" />
           <span className="sr-only">{t.branch}</span>
-          <span className="truncate font-mono">{branch}</span>
+          <span className="max-w-40 shrink-0 truncate font-mono">{branch}</span>
         </>
       )}
     </span>

@@ -9,6 +9,7 @@ import type { WorkspaceAgent } from "@/api/schema";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
 import { Modal } from "@/ui/Modal";
+import { ScrolledText } from "@/ui/ScrolledText";
 
 const t = texts.composer.trust;
 
@@ -49,9 +50,9 @@ export function TrustAgent({ workspaceId, agent, onTrusted, onClose }: Props) {
           <dt className="text-soft">{t.tools}</dt>
           <dd>{agent.tools === null ? t.allTools : agent.tools.join(", ") || t.noTools}</dd>
         </dl>
-        <pre className="max-h-72 overflow-auto whitespace-pre-wrap rounded-md border border-line p-3 text-xs">
+        <ScrolledText className="max-h-72 rounded-md border border-line p-3 text-xs">
           {agent.instructions}
-        </pre>
+        </ScrolledText>
         {failed !== null && (
           <p role="alert" className="text-bad">
             {failed}

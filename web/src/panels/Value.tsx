@@ -1,6 +1,7 @@
 // A value as it is: text, or JSON with its lines. Longer texts inside of an object stand for themselves, where
 // they can be read.
 
+import { ScrolledText } from "@/ui/ScrolledText";
 import { CopyButton } from "./CopyButton";
 
 export function Value({ title, value }: { title: string; value: unknown }) {
@@ -26,13 +27,7 @@ export function Value({ title, value }: { title: string; value: unknown }) {
 
 function Pre({ text }: { text: string }) {
   return (
-    <pre
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-      tabIndex={0}
-      className="max-h-72 overflow-auto whitespace-pre-wrap break-words rounded-md bg-sunken p-2.5 font-mono text-xs"
-    >
-      {text}
-    </pre>
+    <ScrolledText className="max-h-72 rounded-md bg-sunken p-2.5 font-mono text-xs">{text}</ScrolledText>
   );
 }
 

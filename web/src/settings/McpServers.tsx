@@ -11,6 +11,7 @@ import { markedText } from "@/text/marks";
 import { texts } from "@/texts";
 import { Button, IconButton } from "@/ui/Button";
 import { ChoiceField } from "@/ui/Field";
+import { ScrolledText } from "@/ui/ScrolledText";
 import { show, toast } from "@/ui/view";
 import { McpForm } from "./McpForm";
 import { McpValues } from "./McpValues";
@@ -210,9 +211,9 @@ function ToolLine({ tool, onApprove }: { tool: ServerToolShown; onApprove: () =>
           </p>
         )}
         {asks && (
-          <pre className="max-h-40 overflow-auto whitespace-pre-wrap break-words">
+          <ScrolledText className="max-h-40">
             {markedText(JSON.stringify(tool.input_schema, null, 1))}
-          </pre>
+          </ScrolledText>
         )}
         {tool.error && <p className="text-bad">{markedText(tool.error)}</p>}
       </div>

@@ -8,6 +8,7 @@ import { markedText } from "@/text/marks";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
 import { Modal } from "@/ui/Modal";
+import { ScrolledText } from "@/ui/ScrolledText";
 import { Mark } from "./Rows";
 import { useChange } from "./useChange";
 
@@ -80,8 +81,8 @@ export function TrustDialog({ workspaceId, name, onClose }: Props) {
 
 function Text({ text }: { text: string }) {
   return (
-    <pre className="max-h-72 overflow-auto whitespace-pre-wrap break-words rounded bg-sunken p-2 font-mono text-xs">
+    <ScrolledText className="max-h-72 rounded bg-sunken p-2 font-mono text-xs">
       {markedText(text)}
-    </pre>
+    </ScrolledText>
   );
 }

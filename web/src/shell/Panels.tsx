@@ -1,14 +1,24 @@
 // The panels beside the conversation: tabs, a width that is remembered; on a phone, a drawer.
 
 import clsx from "clsx";
-import { X } from "lucide-react";
-import { type ComponentType, type KeyboardEvent, lazy, Suspense, useEffect, useRef } from "react";
+import { ChevronsRight, X } from "lucide-react";
+import {
+  type ComponentType,
+  type KeyboardEvent,
+  lazy,
+  type RefObject,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
 import { useChat } from "@/feed/hooks";
 import { openPanel } from "@/panels/actions";
 import { PANELS, type PanelEntry, type PanelProps } from "@/panels/registry";
 import { texts } from "@/texts";
 import { Boundary } from "@/ui/Boundary";
 import { IconButton } from "@/ui/Button";
+import { Menu, MenuItem } from "@/ui/Menu";
 import { PANEL_WIDTHS, prefer, usePreferences } from "@/ui/preferences";
 import { draw, useView } from "@/ui/view";
 import { Drawer } from "./Drawer";
@@ -51,6 +61,8 @@ function Tabs({ chatId, onClose }: { chatId: string; onClose: () => void }) {
   const offered = useChat(state => PANELS.map(panel => panel.when?.(state) ?? true).join());
   const shown = PANELS.filter((_, index) => offered.split(",")[index] === "true");
   const wanted = usePreferences(state => state.panel);
+  const list = useRef<HTMLDivElement>(null);
+  const overflows = useOverflow(list, shown.length);
   const panel = shown.find(one => one.id === wanted) ?? shown[0];
   if (panel === undefined) return null;
   const Panel = LOADED.get(panel.id);
@@ -66,15 +78,25 @@ function Tabs({ chatId, onClose }: { chatId: string; onClose: () => void }) {
     <div className="flex h-full flex-col bg-canvas">
       <div className="flex h-12 shrink-0 items-center gap-1 border-b pr-2 pl-3">
         <div
+          ref={list}
           role="tablist"
           aria-label={texts.shell.panelTabs}
           onKeyDown={onKeyDown}
-          className="flex min-w-0 flex-1 gap-0.5 overflow-x-auto"
+          className="flex min-w-0 flex-1 gap-0.5 overflow-x-auto [scrollbar-width:none]"
         >
           {shown.map(one => (
             <Tab key={one.id} chatId={chatId} panel={one} chosen={one === panel} />
           ))}
         </div>
+        {overflows && (
+          <Menu trigger={<IconButton icon={ChevronsRight} label={texts.shell.allPanels} />}>
+            {shown.map(one => (
+              <MenuItem key={one.id} checked={one === panel} onSelect={() => openPanel(one.id)}>
+                {one.title}
+              </MenuItem>
+            ))}
+          </Menu>
+        )}
         <IconButton icon={X} label={texts.shell.closePanel} onClick={onClose} />
       </div>
       <div
@@ -93,6 +115,20 @@ function Tabs({ chatId, onClose }: { chatId: string; onClose: () => void }) {
       </div>
     </div>
   );
+}
+
+/** Whether there is more in it than fits. */
+function useOverflow(list: RefObject<HTMLElement | null>, count: number): boolean {
+  const [overflows, setOverflows] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab changes what fits, not the size of the list
+  useEffect(() => {
+    const element = list.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => setOverflows(element.scrollWidth > element.clientWidth + 1));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [list, count]);
+  return overflows;
 }
 
 const useNoCount = () => 0;

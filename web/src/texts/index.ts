@@ -59,6 +59,7 @@ export const texts = {
     closePanel: "Hide panels",
     panels: "Panels",
     panelTabs: "Panels for this chat",
+    allPanels: "All panels",
     resizeList: "Width of the chat list",
     resizePanel: "Width of the panels",
     menu: "More",

@@ -54,8 +54,8 @@ export const transcript = {
       `${plural(seen.removed_messages, "message is", "messages are")} removed from the conversation.`,
       changed.length === 0
         ? "No file changes."
-        : `${plural(changed.length, "file goes", "files go")} back: ${changed.slice(0, 10).join(", ")}${changed.length > 10 ? ", …" : ""}.`,
-      ...left.map(file => `${file.path} stays as it is: ${file.conflict}.`),
+        : `${plural(changed.length, "file is", "files are")} restored: ${changed.slice(0, 10).join(", ")}${changed.length > 10 ? ", …" : ""}.`,
+      ...left.map(file => `${file.path} is left unchanged: ${file.conflict}.`),
     ];
     return lines.join(" ");
   },

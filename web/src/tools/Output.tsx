@@ -7,6 +7,7 @@ import { textOf } from "@/api/problem";
 import { texts } from "@/texts";
 import { CopyButton } from "@/transcript/markdown/Code";
 import { Button } from "@/ui/Button";
+import { ScrolledText } from "@/ui/ScrolledText";
 import { toast } from "@/ui/view";
 import { runsOf } from "./ansi";
 import { readable } from "./input";
@@ -32,13 +33,7 @@ export function Box({
       <div className="absolute top-0.5 right-0.5 opacity-0 focus-within:opacity-100 group-hover/box:opacity-100">
         <CopyButton text={text} label={texts.common.copy} />
       </div>
-      <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        tabIndex={0}
-        className="max-h-80 overflow-auto whitespace-pre-wrap break-words px-3 py-2 font-mono text-xs leading-5"
-      >
-        {drawn}
-      </pre>
+      <ScrolledText className="max-h-80 px-3 py-2 font-mono text-xs leading-5">{drawn}</ScrolledText>
       {text.length > most && (
         <div className="border-t px-2 py-1">
           <Button small weight="quiet" onClick={() => setMost(most + MORE)}>

@@ -7,6 +7,7 @@ import type { Failure } from "@/api/schema";
 import { useChat } from "@/feed/hooks";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
+import { ScrolledText } from "@/ui/ScrolledText";
 
 const t = texts.transcript.failed;
 /** What is put right in the settings of models and providers. */
@@ -31,9 +32,7 @@ export function FailureCard() {
       {failure.detail && failure.detail !== failure.message && (
         <details className="text-soft text-xs">
           <summary>{t.details}</summary>
-          <pre className="mt-1 max-h-40 overflow-auto whitespace-pre-wrap break-words font-mono">
-            {failure.detail}
-          </pre>
+          <ScrolledText className="mt-1 max-h-40 font-mono">{failure.detail}</ScrolledText>
         </details>
       )}
       <div className="flex flex-wrap gap-2">

@@ -33,6 +33,11 @@ MOST_LISTED = 20_000
 MOST_PROMPTS = 100
 MOST_RESOURCES = 500
 ERROR_CHARACTERS = 500
+# What a shell answers that finds no such program.
+NOT_FOUND = 127
+BEHIND_WALL = (
+    "behind the wall a program sees only the system's directories, the workspace and a home of its own"
+)
 CLOSE_SECONDS = 10.0
 
 
@@ -395,6 +400,8 @@ class ServerConnection:
             code = self._program.exit_code
             said += f" (exit code {code})" if code else ""
             said += f"; it said: {complaints[-ERROR_CHARACTERS:]}" if complaints else ""
+            if code == NOT_FOUND and self.order is not None and self.order.walled:
+                said += f" ({BEHIND_WALL})"
         return self._without_secrets(fit_text(said, 4 * ERROR_CHARACTERS))
 
     def _without_secrets(self, text: str) -> str:

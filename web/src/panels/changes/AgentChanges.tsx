@@ -137,7 +137,7 @@ function FileTree({ items }: { items: readonly ChangeShown[] }) {
             ) : (
               <button
                 type="button"
-                className="tabular flex w-full items-center gap-2 rounded px-1 py-0.5 text-left font-mono hover:bg-hover"
+                className="tabular flex w-full items-center gap-2 rounded px-1 py-0.5 pr-3 text-left font-mono hover:bg-hover max-sm:min-h-10"
                 onClick={() => leadTo(row.path)}
               >
                 <span

@@ -48,7 +48,12 @@ export function CollisionMark({ collision, named = false }: { collision: Collisi
       {named && <span className="break-all font-mono">{collision.path}</span>}
       <span>{t.severities[collision.severity] ?? collision.severity}</span>
       {others.map(id => (
-        <Link key={id} to="/chats/$chatId" params={{ chatId: id }} className="underline underline-offset-2">
+        <Link
+          key={id}
+          to="/chats/$chatId"
+          params={{ chatId: id }}
+          className="py-1 underline underline-offset-2"
+        >
           {chats.get(id)?.title || t.otherChat}
         </Link>
       ))}

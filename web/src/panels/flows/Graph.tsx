@@ -2,6 +2,7 @@
 
 import { Background, Controls, Handle, type Node, type NodeProps, Position, ReactFlow } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
+import "./graph.css";
 import clsx from "clsx";
 import { useMemo } from "react";
 import type { FlowGraph, FlowStepShown, GraphStep } from "@/api/schema";

@@ -18,7 +18,11 @@ export function PlanAsk({ ask }: { ask: ActionCall }) {
   const id = useId();
   return (
     <Card title={t.plan}>
-      <div className="max-h-[28rem] overflow-y-auto rounded-md border bg-canvas px-3 py-1 text-sm">
+      <div
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-[28rem] overflow-y-auto rounded-md border bg-canvas px-3 py-1 text-sm"
+      >
         <Markdown text={visible(textIn(ask.input, "plan") || readable(ask.input))} />
       </div>
       <form

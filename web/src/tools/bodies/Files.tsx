@@ -2,6 +2,7 @@
 
 import { languageOf } from "@/code/language";
 import { Code } from "@/transcript/markdown/Code";
+import { ScrolledText } from "@/ui/ScrolledText";
 import { Diff } from "../Diff";
 import { fieldsOf, listIn, readable, textIn } from "../input";
 import { Box, Output } from "../Output";
@@ -52,12 +53,8 @@ function Edit({ edit }: { edit: unknown }) {
     <div className="flex flex-col gap-1">
       <Where path={textIn(edit, "path")} />
       <div className="overflow-hidden rounded-md border font-mono text-xs leading-5">
-        <pre className="max-h-60 overflow-auto whitespace-pre-wrap break-words bg-bad-soft px-3 py-1">
-          {textIn(edit, "old")}
-        </pre>
-        <pre className="max-h-60 overflow-auto whitespace-pre-wrap break-words bg-good-soft px-3 py-1">
-          {textIn(edit, "new")}
-        </pre>
+        <ScrolledText className="max-h-60 bg-bad-soft px-3 py-1">{textIn(edit, "old")}</ScrolledText>
+        <ScrolledText className="max-h-60 bg-good-soft px-3 py-1">{textIn(edit, "new")}</ScrolledText>
       </div>
     </div>
   );
