@@ -3,7 +3,6 @@ database that is unavailable for a while does no harm."""
 
 import asyncio
 import itertools
-import time
 from typing import Any, Literal
 
 import pytest
