@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from holdfast.core.flow_runs import FlowStep, StepState, SwitchChoice
 from holdfast.flows.definition import Flow, FlowBatch, Step, SwitchStep
-from holdfast.flows.reading import _check_batches as check_batches  # pyright: ignore[reportPrivateUsage]
+from holdfast.flows.graph_checks import check_batches
 from holdfast.flows.schedule import FlowFinished, Graph, Moves, Rest, Rows, chosen, decide, ended, failed
 from tests.flows.graphs import NOW, agent, approval, code, flow, rows_of, switch, wait, workflow
 

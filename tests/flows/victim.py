@@ -18,7 +18,7 @@ from holdfast.core.ids import RandomIds
 from holdfast.duties.worker import Worker
 from holdfast.flows.discovery import FlowLibrary
 from holdfast.flows.evaluator import FlowEvaluator
-from holdfast.flows.runs.flow_driver import FlowResources
+from holdfast.flows.runs.driven_run import FlowResources
 from holdfast.flows.runs.flow_duty import FlowDuty
 from holdfast.flows.runs.flow_start import FlowRequest, FlowRuns
 from holdfast.flows.runs.step_inputs import StepInputs

@@ -8,7 +8,8 @@ from msgspec import Meta
 
 from holdfast.api.problems import invalid
 from holdfast.api.services import By, InPath, With, needs, own_chat
-from holdfast.changes.control import ChangeSelection, ChosenChange, DecidedChanges, Rewound
+from holdfast.changes.control import DecidedChanges, Rewound
+from holdfast.changes.selection import ChangeSelection, ChosenChange
 from holdfast.core.changes import ChangeShown, RewindWhat
 from holdfast.core.ids import MessageId, is_uuid7
 from holdfast.core.shapes import Border, Record

@@ -5,7 +5,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from holdfast.changes.control import ChangeControl, ChangeSelection
+from holdfast.changes.control import ChangeControl
+from holdfast.changes.selection import ChangeSelection
 from holdfast.core.errors import HoldfastError
 from holdfast.store import chats
 from holdfast.store.interface import Store

@@ -48,6 +48,11 @@ class Placed:
     def bad(self, sentence: str) -> BadFlow:
         return BadFlow(sentence, self.line, self.column)
 
+    @property
+    def one_or_more(self) -> "tuple[Placed, ...]":
+        """The items of a list; a single value counts as a list of one, null as an empty one."""
+        return self.items if isinstance(self.value, list) else (self,) if self.value is not None else ()
+
 
 def read_placed(text: str) -> Placed:
     """Raises BadFlow."""

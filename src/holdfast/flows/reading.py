@@ -3,7 +3,6 @@ one sentence with line and column. Runs in the evaluator process, because it par
 
 import re
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
 
 from holdfast.core.errors import BadFlow, InvalidInput
@@ -26,11 +25,11 @@ from holdfast.flows.definition import (
     WorkflowStep,
 )
 from holdfast.flows.expressions import ExpressionFault, check_expression, check_template
+from holdfast.flows.graph_checks import check_graph, close_name
 from holdfast.flows.placed_values import MAX_BYTES, Placed, read_placed
 from holdfast.tools.schema import check_answer_schema, check_schema
 
 MAX_STEPS = 1000
-MAX_DEPS = 10_000
 MAX_TEXT = 64 * 1024
 MAX_RETRIES = 20
 MAX_BATCH = 1000
@@ -93,124 +92,8 @@ def read_flow(source: str) -> Flow:
         raise root.members["output"].bad(
             "output is the name of the file that has the report: write a report too."
         )
-    _check_graph(flow, listed)
+    check_graph(flow, listed)
     return flow
-
-
-# --- the graph ---
-
-
-def _check_graph(flow: Flow, listed: tuple[Placed, ...]) -> None:
-    placed: dict[str, Placed] = {}
-    for step, item in zip(flow.steps, listed, strict=True):
-        if step.id in placed:
-            raise item.members["id"].bad(
-                f"there is a step {step.id!r} already, on line {placed[step.id].line}."
-            )
-        placed[step.id] = item
-    _check_names(flow, placed)
-    _check_circles(flow, placed)
-    _check_switches(flow, placed)
-
-
-def _check_names(flow: Flow, placed: dict[str, Placed]) -> None:
-    many = 0
-    for step in flow.steps:
-        item = placed[step.id]
-        for dep in _listed(item.members["deps"]) if "deps" in item.members else ():
-            many += 1
-            if dep.value == step.id:
-                raise dep.bad(f"the step {step.id!r} depends on itself.")
-            if dep.value not in placed:
-                raise dep.bad(f"there is no step {dep.value!r}.{_close(str(dep.value), placed)}")
-        if len(set(step.deps)) != len(step.deps):
-            raise item.members["deps"].bad("a step is named twice here.")
-        if step.batch is not None and step.batch not in flow.batches:
-            raise item.members["batch"].bad(
-                f"there is no batch {step.batch!r}.{_close(step.batch, flow.batches)}"
-            )
-    if many > MAX_DEPS:
-        raise placed[flow.steps[-1].id].bad(f"the flow has more than {MAX_DEPS} dependencies.")
-
-
-def _check_circles(flow: Flow, placed: dict[str, Placed]) -> None:
-    """In the order of their dependencies; who is left is in a circle, or behind one."""
-    waits = {step.id: set(step.deps) for step in flow.steps}
-    followers: dict[str, list[str]] = {}
-    for step in flow.steps:
-        for dep in step.deps:
-            followers.setdefault(dep, []).append(step.id)
-    free = [name for name, deps in waits.items() if not deps]
-    while free:
-        done = free.pop()
-        for follower in followers.get(done, ()):
-            waits[follower].discard(done)
-            if not waits[follower]:
-                free.append(follower)
-    left = {name: deps for name, deps in waits.items() if deps}
-    if left:
-        circle = _circle(left)
-        raise placed[circle[0]].members["deps"].bad(f"steps wait for each other: {' -> '.join(circle)}.")
-    _check_batches(flow, placed)
-
-
-def _circle(left: dict[str, set[str]]) -> list[str]:
-    at, way = min(left), list[str]()
-    while at not in way:
-        way.append(at)
-        at = min(dep for dep in left[at] if dep in left)
-    return [*way[way.index(at) :], at]
-
-
-def _check_batches(flow: Flow, placed: dict[str, Placed]) -> None:
-    """Whoever is outside of a batch with a join waits for all of it: nobody in it may wait for them."""
-    followers: dict[str, list[str]] = {}
-    for step in flow.steps:
-        for dep in step.deps:
-            followers.setdefault(dep, []).append(step.id)
-    batch_of = {step.id: step.batch for step in flow.steps}
-    for name, batch in flow.batches.items():
-        if batch.join is None:
-            continue
-        members = {step.id for step in flow.steps if step.batch == name}
-        reached: set[str] = set()
-        waiting = [other for one in members for other in followers.get(one, ()) if batch_of[other] != name]
-        while waiting:
-            at = waiting.pop()
-            if at not in reached:
-                reached.add(at)
-                waiting += followers.get(at, ())
-        if back := sorted(reached & members):
-            raise placed[back[0]].bad(
-                f"the step {back[0]!r} waits for a step that waits for its batch {name!r}, which has a join."
-            )
-
-
-def _check_switches(flow: Flow, placed: dict[str, Placed]) -> None:
-    deps = {step.id: step.deps for step in flow.steps}
-    for step in flow.steps:
-        if not isinstance(step, SwitchStep):
-            continue
-        for named in _targets(placed[step.id]):
-            target = str(named.value)
-            if target not in placed:
-                raise named.bad(f"there is no step {target!r}.{_close(target, placed)}")
-            if step.id not in deps[target]:
-                raise named.bad(
-                    f"the step {target!r} must have {step.id!r} in its deps to follow this switch."
-                )
-
-
-def _targets(item: Placed) -> Iterable[Placed]:
-    if "cases" in item.members:
-        for case in item.members["cases"].items:
-            yield from _listed(case.members["steps"])
-    if "default" in item.members:
-        yield from _listed(item.members["default"])
-
-
-def _listed(item: Placed) -> tuple[Placed, ...]:
-    return item.items if isinstance(item.value, list) else (item,) if item.value is not None else ()
 
 
 # --- steps ---
@@ -420,12 +303,7 @@ def _known(item: Placed, names: Iterable[str], what: str) -> None:
     known = tuple(names)
     for name, found in item.members.items():
         if name not in known:
-            raise found.bad(f"{name[:60]!r} is not a field of {what}.{_close(name, known)}")
-
-
-def _close(name: str, names: Iterable[str]) -> str:
-    found = get_close_matches(name[:100], list(names)[:2000], n=1)
-    return f" Do you mean {found[0]!r}?" if found else ""
+            raise found.bad(f"{name[:60]!r} is not a field of {what}.{close_name(name, known)}")
 
 
 def _text(item: Placed) -> str:
@@ -473,7 +351,7 @@ def _plain_name(item: Placed) -> str:
 
 
 def _ids(item: Placed) -> tuple[str, ...]:
-    found = _listed(item)
+    found = item.one_or_more
     if item.members or any(not isinstance(one.value, str) for one in found):
         raise item.bad("this must be a list of step ids.")
     return tuple(str(one.value) for one in found)
@@ -497,7 +375,7 @@ def _whole(least: int, most: int) -> Callable[[Placed], int]:
 def _one_of(words: tuple[str, ...]) -> Callable[[Placed], str]:
     def read(item: Placed) -> str:
         if item.value not in words:
-            raise item.bad(f"this must be one of {', '.join(words)}.{_close(str(item.value), words)}")
+            raise item.bad(f"this must be one of {', '.join(words)}.{close_name(str(item.value), words)}")
         return str(item.value)
 
     return read

@@ -13,7 +13,8 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.events import BusEvent, Hint, Reread, RunHint
 from holdfast.core.ids import FlowRunId, RunId
 from holdfast.duties.duty import Chore, LeasedDuty
-from holdfast.flows.runs.flow_driver import FlowDriver, FlowResources
+from holdfast.flows.runs.driven_run import FlowResources
+from holdfast.flows.runs.flow_driver import FlowDriver
 from holdfast.store import flow_runs
 from holdfast.telemetry.crashes import Crashes
 from holdfast.worker.chat_duty import ChatDuty
@@ -62,7 +63,7 @@ class FlowDuty(LeasedDuty[FlowRunId, FlowDriver]):
             await work
         except Exception:
             # Not even its failure could be written: perhaps it can be later.
-            log.exception("flow run dropped", run_id=held.run.id)
+            log.exception("flow run dropped", run_id=held.run_id)
             await asyncio.sleep(self.poll_seconds)
             self._dropped = True
 
