@@ -66,6 +66,23 @@ def test_every_package_is_in_the_architecture(package: str) -> None:
     assert re.search(rf"\b{package}\b", text), f"ARCHITECTURE.md says nothing of holdfast.{package}"
 
 
+def test_every_nested_package_is_in_the_architecture() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    nested = [path.parent.relative_to(SOURCE) for path in SOURCE.glob("*/*/__init__.py")]
+    # The rooms of workspaces are listed by their last name.
+    missing = [str(one) for one in nested if str(one) not in text and f"`{one.name}`" not in text]
+    assert missing == []
+
+
+def test_every_module_that_the_architecture_names_exists() -> None:
+    named = set(re.findall(r"`([\w/]+\.(?:py|ts))`", (ROOT / "ARCHITECTURE.md").read_text()))
+    modules = [
+        str(path) for folder in ("src/holdfast", "web/src", "tests") for path in (ROOT / folder).rglob("*.*")
+    ]
+    assert len(named) > 100
+    assert [name for name in sorted(named) if not any(one.endswith(f"/{name}") for one in modules)] == []
+
+
 # Import rules
 
 
