@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from holdfast.changes import control as control_module
+from holdfast.changes import acts as acts_module
 from holdfast.changes.entries import Contents, WantedState
 from holdfast.changes.placing import put_all
 from holdfast.core.ids import ChatId, MessageId
@@ -42,7 +42,7 @@ async def test_a_rewind_that_was_cut_off_is_ended(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(control_module, "put_all", cut_off)
+        patched.setattr(acts_module, "put_all", cut_off)
         with pytest.raises(Killed):
             await control.rewind(chat, MessageId(message["id"]), "both", chat.owner_id, preview=False)
     assert tree_of(root) != before

@@ -172,6 +172,16 @@ class Checkpoints:
             diff=shown.diff[:DIFF_CHARACTERS],
         )
 
+    def redrawn(self, row: FileChange, shadow: Shadow) -> FileChange:
+        """With the difference that it shows by now."""
+        shown = difference(row.path, row.before, row.after, shadow.objects.get)
+        return replace(
+            row,
+            additions=shown.additions,
+            deletions=shown.deletions,
+            diff=shown.diff[:DIFF_CHARACTERS],
+        )
+
     def told(self, write: Query[None], chat_id: ChatId) -> Query[None]:
         """Whoever watches the chat looks again."""
         heard, count = present(chat_id), len(write.statements)

@@ -1,17 +1,17 @@
-"""What people do with changes: look at them, take them back by file, hunk or turn, and rewind a chat. Every
-act that writes is noted before its first file and brought to its end by whoever finds it half done."""
+"""What people do with changes: look at them, take them back by file, hunk or turn, rewind a chat, review what
+waits in a draft. How what is decided here is written: `acts.py`."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from typing import Literal
 
-import structlog
 from msgspec.structs import replace
 
+from holdfast.changes.acts import LEFT_OVER_MICROS, Acts, ChangePlace, PerformedAct
 from holdfast.changes.advice import advice
 from holdfast.changes.checkpoints import DRAFT, Checkpoints, is_draft, place_of
 from holdfast.changes.drafts import Drafts
-from holdfast.changes.entries import Contents, WantedState
+from holdfast.changes.entries import Contents
 from holdfast.changes.listing import (
     Chain,
     chains,
@@ -20,13 +20,13 @@ from holdfast.changes.listing import (
     with_renames,
 )
 from holdfast.changes.objects import Objects
-from holdfast.changes.placing import put_all, state_at
+from holdfast.changes.placing import state_at
 from holdfast.changes.reversing import Reversal, reverse
 from holdfast.changes.review import WAITING, DecidedReview, ReviewDecision, picked
-from holdfast.changes.selection import ChangeSelection, chosen_rows
+from holdfast.changes.selection import ChangeSelection, SplitChange, selected
 from holdfast.changes.shadow import PathDifference, Shadow
 from holdfast.chats.change import Refusal
-from holdfast.chats.commands import Notify, Restore, Rewind
+from holdfast.chats.commands import Restore
 from holdfast.core.changes import (
     ChangeOperation,
     ChangeShown,
@@ -36,31 +36,25 @@ from holdfast.core.changes import (
     FileChange,
     PathConflict,
     RewindWhat,
+    SettledChange,
 )
 from holdfast.core.chats import Chat
 from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError, InvalidInput, NotFound, WrongState
-from holdfast.core.ids import ChatId, Ids, MessageId, UserId, WorkspaceId
+from holdfast.core.ids import ChatId, Ids, MessageId, UserId
+from holdfast.core.messages import Message
 from holdfast.core.shapes import Record
 from holdfast.store import changes, collisions, messages
-from holdfast.store.interface import Applied, Store
+from holdfast.store.interface import Store
 from holdfast.workspaces.blocking import finishing
 from holdfast.workspaces.files.file_root import Root
 from holdfast.workspaces.files.git_guard import Guard
 from holdfast.workspaces.places.chat_directory import NO_CHAT, Workspaces
 
-log = structlog.get_logger(__name__)
-
-# An act that was begun and not ended for so long was left by a server that died.
-LEFT_OVER_MICROS = 30 * 1_000_000
-
-
-class ChangePlace(Record, frozen=True, kw_only=True):
-    """Where a chat works."""
-
-    chat_id: ChatId
-    owner_id: UserId
-    workspace_id: WorkspaceId | None
+_TOLD = {
+    "apply": "The user applied these of your changes",
+    "reject": "The user rejected these of your changes, and they are taken back in your draft",
+}
 
 
 class DecidedChanges(Record, frozen=True, kw_only=True):
@@ -90,6 +84,7 @@ class ChangeControl:
         self._checkpoints = checkpoints
         self._clock = clock
         self._ids = ids
+        self._acts = Acts(store, workspaces, checkpoints, drafts)
 
     # --- looking ---
 
@@ -145,11 +140,12 @@ class ChangeControl:
         async with self._checkpoints.alone(place_of(where)) as shadow:
             rows = await self._store.read(changes.of_family(chat.id))
             here = [row for row in rows if row.state == "applied" and row.place == place_of(where)]
-            wanted = await finishing(lambda: self._selected(here, selection, shadow))
-            reversal = await self._reversal(where, wanted, shadow)
-            operation = await self._act(chat, where, "undo", reversal, shadow, by)
-        await self._tell(chat.id, operation, "The user took these changes back")
-        return await self._done(chat, reversal)
+            found = await finishing(lambda: selected(here, selection, shadow.objects))
+            reversal = await self._reversal(where, found.rows, shadow)
+            operation = await self._planned(chat, where, "undo", reversal, shadow, by, found.splits)
+            operation = replace(operation, notice="The user took these changes back", notice_to=chat.id)
+            done = await self._perform(where, operation, shadow)
+        return await self._done(chat, reversal, done)
 
     async def _undo_act(self, chat: Chat, checkpoint_id: str, by: UserId) -> DecidedChanges:
         """A rewind or an undo is taken back itself: files, and what it removed from the conversation."""
@@ -159,37 +155,32 @@ class ChangeControl:
             act = next((one for one in kept if one.id == checkpoint_id), None)
             if act is None:
                 raise NotFound("There is no such checkpoint in this chat.")
+            if act.place != place_of(where):
+                raise WrongState("This was done in another directory than the one the chat works in now.")
             wanted = [row for row in rows if row.checkpoint_id == act.id and row.state == "applied"]
             reversal = await self._reversal(where, wanted, shadow)
-            # What the act had taken back counts again.
-            again = [row.id for row in rows if row.state == "reverted" and row.decided_at == act.created_at]
-            operation = await self._act(chat, where, "undo", reversal, shadow, by, again=again)
+            operation = await self._planned(chat, where, "undo", reversal, shadow, by)
+            # What the act had taken back counts again, where it could be taken back.
+            left = {action.path for action in reversal.actions if action.conflict is not None}
+            again = tuple(
+                SettledChange(id=row.id, state="applied", path=row.path)
+                for row in rows
+                if row.state == "reverted" and row.decided_at == act.created_at and row.path not in left
+            )
+            operation = replace(
+                operation,
+                settled=(*operation.settled, *again),
+                notice="The user took a rewind back; these files changed",
+                notice_to=chat.id,
+            )
+            done = await self._perform(where, operation, shadow)
+        result = await self._done(chat, reversal, done)
         if act.rewound_at is not None:
-            match await self._store.transition(chat.id, Restore(rewound_at=act.rewound_at)):
-                case Refusal(text=text):
-                    conflicts = (PathConflict(path="", reason=text),)
-                    done = await self._done(chat, reversal)
-                    return replace(done, conflicts=(*done.conflicts, *conflicts))
-                case _:
-                    pass
-        await self._tell(chat.id, operation, "The user took a rewind back; these files changed")
-        return await self._done(chat, reversal)
-
-    def _selected(
-        self, rows: Sequence[FileChange], selection: ChangeSelection, shadow: Shadow
-    ) -> list[FileChange]:
-        """The rows that are meant; of a change of which only some hunks are, a row with just those."""
-        made = [row for row in rows if row.step]
-        if selection.everything:
-            return made
-        if selection.turn is not None:
-            return [row for row in made if row.turn == selection.turn]
-        if selection.paths:
-            return [row for row in made if row.path in selection.paths]
-        found: list[FileChange] = []
-        for chosen in selection.changes:
-            found += chosen_rows(made, chosen, shadow)
-        return found
+            restored = await self._store.transition(chat.id, Restore(rewound_at=act.rewound_at))
+            if isinstance(restored, Refusal):
+                refused = PathConflict(path="", reason=restored.text)
+                return replace(result, conflicts=(*result.conflicts, refused))
+        return result
 
     async def rewind(
         self, chat: Chat, message_id: MessageId, what: RewindWhat, by: UserId, *, preview: bool
@@ -208,29 +199,26 @@ class ChangeControl:
             removed = await self._store.read(messages.count_from(chat.id, message_id))
         where = await self._where(chat)
         async with self._checkpoints.alone(place_of(where)) as shadow:
-            wanted: list[FileChange] = []
-            rows: tuple[FileChange, ...] = ()
+            made: list[FileChange] = []
             if what != "conversation":
                 rows = await self._store.read(changes.of_family(chat.id))
-                from_turn = [
-                    row for row in rows if row.state == "applied" and row.step and not is_draft(row.place)
-                ]
-                wanted = [row for row in from_turn if row.chat_id != chat.id or row.turn >= message.turn]
-                # Of sub-agents: those that were started since.
-                wanted = [
-                    row for row in wanted if row.chat_id == chat.id or row.created_at >= message.created_at
-                ]
-            reversal = await self._reversal(where, wanted, shadow)
-            if what != "conversation":
-                reversal = replace(reversal, actions=(*reversal.actions, *_in_draft(rows, message.turn)))
+                made = [row for row in rows if row.step and _is_since(row, chat.id, message)]
+            here = [row for row in made if row.state == "applied" and row.place == place_of(where)]
+            reversal = await self._reversal(where, here, shadow)
+            reversal = replace(reversal, actions=(*reversal.actions, *_left(made, place_of(where))))
             if preview:
                 return Rewound(files=reversal.actions, removed_messages=removed, checkpoint_id=None)
-            command = None if what == "files" else Rewind(message_id=message_id)
-            operation = await self._act(chat, where, "rewind", reversal, shadow, by, command=command)
-        if what == "files":
-            await self._tell(chat.id, operation, "The user rewound the files to before an earlier message")
+            operation = await self._planned(chat, where, "rewind", reversal, shadow, by)
+            if what == "files":
+                told = "The user rewound the files to before an earlier message"
+                operation = replace(operation, notice=told, notice_to=chat.id)
+            else:
+                operation = replace(operation, rewinds=message_id)
+            done = await self._perform(where, operation, shadow)
         return Rewound(
-            files=reversal.actions, removed_messages=removed, checkpoint_id=operation.checkpoint.id
+            files=_with_unwritten(reversal.actions, done.unwritten),
+            removed_messages=removed,
+            checkpoint_id=operation.checkpoint.id,
         )
 
     # --- review ---
@@ -289,7 +277,11 @@ class ChangeControl:
                 )
                 with root.open() as tree:
                     for each in chosen:
-                        now = state_at(tree, each.row.path, ours.objects)
+                        try:
+                            now = state_at(tree, each.row.path, ours.objects)
+                        except HoldfastError as error:
+                            decision.leave(each, error.text)
+                            continue
                         decision.apply(each, now) if verb == "apply" else decision.reject(each, now)
                 return decision.decided()
 
@@ -305,17 +297,14 @@ class ChangeControl:
                 rows=decided.rows,
                 decided_by=by,
                 decided_at=checkpoint.created_at,
+                notice=_TOLD[verb],
+                notice_to=drafting,
             )
-            await self._store.write(changes.begin(operation))
-            await self._write(root, await self._guard(direct, root, verb), operation, ours)
-        told = (
-            "The user applied these of your changes"
-            if verb == "apply"
-            else ("The user rejected these of your changes, and they are taken back in your draft")
+            done = await self._acts.perform(operation, root, await self._guard(direct, root, verb), ours)
+        kept = [row for row in done.operation.rows if row.state not in WAITING]
+        return DecidedChanges(
+            items=await self._shown(chat, kept), conflicts=(*decided.conflicts, *done.unwritten)
         )
-        await self._tell(drafting, operation, told)
-        settled = [row for row in decided.rows if row.state not in WAITING]
-        return DecidedChanges(items=await self._shown(chat, settled), conflicts=decided.conflicts)
 
     async def _guard(self, direct: ChangePlace, root: Root, verb: str) -> Guard:
         return Guard(root.path) if verb == "reject" else await self._workspaces.guard_of(direct)
@@ -334,7 +323,7 @@ class ChangeControl:
 
         return await finishing(decide)
 
-    async def _act(
+    async def _planned(
         self,
         chat: Chat,
         where: ChangePlace,
@@ -342,21 +331,29 @@ class ChangeControl:
         reversal: Reversal,
         shadow: Shadow,
         by: UserId,
-        *,
-        again: Sequence[str] = (),
-        command: Rewind | None = None,
+        splits: Sequence[SplitChange] = (),
     ) -> ChangeOperation:
-        """Noted, written, noted as done. The act is a checkpoint itself, so it can be taken back."""
+        """The act is a checkpoint itself, so it can be taken back."""
         checkpoint = self._checkpoints.checkpoint(chat.id, place_of(where), kind, 0)
-        rows = await finishing(
-            lambda: tuple(
-                self._checkpoints.row(
+        parts = {split.row.id: split for split in splits if split.row.id in reversal.reverted}
+        kept = self._checkpoints
+
+        def rows() -> tuple[FileChange, ...]:
+            written = [
+                kept.row(
                     checkpoint, PathDifference(path=each.path, before=each.before, after=each.after), shadow
                 )
                 for each in reversal.files
-            )
-        )
-        operation = ChangeOperation(
+            ]
+            for split in parts.values():
+                # What stays keeps its id; what is taken back is a change of its own from now on.
+                written.append(kept.redrawn(replace(split.row, after=split.between), shadow))
+                taken = replace(split.row, id=kept.new_id(), before=split.between, state="reverted")
+                taken = replace(taken, decided_by=by, decided_at=checkpoint.created_at)
+                written.append(kept.redrawn(taken, shadow))
+            return tuple(written)
+
+        return ChangeOperation(
             id=self._ids.uuid7(self._clock.now()),
             chat_id=chat.id,
             owner_id=where.owner_id,
@@ -364,100 +361,38 @@ class ChangeControl:
             kind=kind,
             files=reversal.files,
             checkpoint=checkpoint,
-            rows=rows,
-            settled=(
-                *((row_id, "reverted") for row_id in reversal.reverted),
-                *((row_id, "applied") for row_id in again),
+            rows=await finishing(rows),
+            settled=tuple(
+                SettledChange(id=row.id, state="reverted", path=row.path)
+                for row in reversal.rows
+                if row.id not in parts
             ),
             decided_by=by,
             decided_at=checkpoint.created_at,
         )
-        await self._store.write(changes.begin(operation))
-        if command is not None:
-            match await self._store.transition(chat.id, command):
-                case Refusal(text=text):
-                    await self._store.write(changes.drop(operation.id))
-                    raise WrongState(text)
-                case Applied(change=change):
-                    version = None if change.after is None else change.after.chat.history_version
-                    operation = replace(operation, checkpoint=replace(checkpoint, rewound_at=version))
-                case _:
-                    pass
+
+    async def _perform(self, where: ChangePlace, operation: ChangeOperation, shadow: Shadow) -> PerformedAct:
         root, guard = await self._workspaces.root_of(where), await self._workspaces.guard_of(where)
-        await self._write(root, guard, operation, shadow)
-        return operation
-
-    async def _write(self, root: Root, guard: Guard, operation: ChangeOperation, shadow: Shadow) -> None:
-        """Each file that still is what it was becomes what it is to be; one that somebody changed in this
-        very moment is left alone."""
-        objects = shadow.objects
-
-        def write() -> None:
-            with root.open() as tree, tree.locked():
-                wanted: dict[str, WantedState] = {}
-                for each in operation.files:
-                    now = state_at(tree, each.path, objects)
-                    if now == each.before and now != each.after:
-                        wanted[each.path] = WantedState(state=each.after)
-                failed = put_all(tree, wanted, objects.get, guard)
-            for path, reason in failed.items():
-                log.warning("change not written", path=path, reason=reason)
-            shadow.look(root)
-
-        await finishing(write)
-        await self._store.write(self._checkpoints.told(changes.end(operation), operation.chat_id))
-        # What was written here is nobody's change when the next call looks.
-        await finishing(shadow.keep)
+        return await self._acts.perform(operation, root, guard, shadow)
 
     async def finish_left_over(self, after_micros: int = LEFT_OVER_MICROS) -> int:
         """Acts that a server began and did not end; how many were brought to their end."""
-        count = 0
-        for operation in await self._store.read(changes.left_over(after_micros)):
-            try:
-                root, guard = await self._place_again(operation)
-                async with self._checkpoints.alone(operation.place) as shadow:
-                    await self._write(root, guard, operation, shadow)
-                count += 1
-            except HoldfastError as error:
-                log.warning("act on changes not ended", chat_id=operation.chat_id, reason=error.text)
-        return count
+        return await self._acts.finish_left_over(after_micros)
 
-    async def _place_again(self, operation: ChangeOperation) -> tuple[Root, Guard]:
-        place = operation.place
-        if is_draft(place):
-            root = self._drafts.place(ChatId(place.removeprefix(DRAFT)))
-            return root, Guard(root.path)
-        scratch = place.startswith("scratch-")
-        where = ChangePlace(
-            chat_id=operation.chat_id if scratch else NO_CHAT,
-            owner_id=operation.owner_id,
-            workspace_id=None if scratch else WorkspaceId(place),
-        )
-        return await self._workspaces.root_of(where), await self._workspaces.guard_of(where)
+    # --- answers ---
 
-    # --- telling ---
-
-    async def _done(self, chat: Chat, reversal: Reversal) -> DecidedChanges:
+    async def _done(self, chat: Chat, reversal: Reversal, done: PerformedAct) -> DecidedChanges:
         rows = await self._store.read(changes.of_family(chat.id))
-        taken = [row for row in rows if row.id in set(reversal.reverted)]
+        act = done.operation.checkpoint
+        taken = [row for row in rows if row.state == "reverted" and row.decided_at == act.created_at]
         return DecidedChanges(
             items=await self._shown(chat, taken),
             conflicts=tuple(
                 PathConflict(path=action.path, reason=action.conflict)
-                for action in reversal.actions
+                for action in _with_unwritten(reversal.actions, done.unwritten)
                 if action.conflict is not None
             ),
         )
-
-    async def _tell(self, chat_id: ChatId, operation: ChangeOperation, what: str) -> None:
-        """The agent hears of it with its next turn."""
-        paths = [each.path for each in operation.files]
-        if not paths:
-            return
-        named = ", ".join(paths[:20]) + (f" and {len(paths) - 20} more" if len(paths) > 20 else "")
-        text = f"{what}: {named}. Read them again before you rely on what they held."
-        notice = Notify(source="changes", key=f"changes:{operation.id}", text=text, wake=False)
-        await self._store.transition(chat_id, notice)
 
     async def _where(self, chat: Chat) -> ChangePlace:
         """The workspace itself, also of a chat that works in a draft."""
@@ -468,13 +403,36 @@ class ChangeControl:
         )
 
 
-def _in_draft(rows: Sequence[FileChange], turn: int) -> tuple[FileAction, ...]:
-    """What waits in a draft is not in the workspace: it is rejected, not rewound."""
-    reason = "it waits in the draft; reject it there"
-    return tuple(
-        FileAction(path=row.path, action="leave", conflict=reason)
+def _is_since(row: FileChange, chat_id: ChatId, message: Message) -> bool:
+    """Of sub-agents: those that were started since."""
+    return row.turn >= message.turn if row.chat_id == chat_id else row.created_at >= message.created_at
+
+
+def _left(rows: Sequence[FileChange], place: str) -> tuple[FileAction, ...]:
+    """What is not in the workspace is not rewound there, and named."""
+    draft = "it waits in the draft; reject it there"
+    elsewhere = "it was changed in another directory: a worktree, or a workspace that the chat has left"
+    found = {row.path: draft for row in rows if row.state in WAITING}
+    found |= {
+        row.path: elsewhere
         for row in rows
-        if row.state in WAITING and row.turn >= turn
+        if row.state == "applied" and row.place != place and not _is_directory_row(row)
+    }
+    return tuple(
+        FileAction(path=path, action="leave", conflict=reason) for path, reason in sorted(found.items())
+    )
+
+
+def _with_unwritten(
+    actions: Sequence[FileAction], unwritten: Sequence[PathConflict]
+) -> tuple[FileAction, ...]:
+    """What could not be written was left."""
+    reasons = {one.path: one.reason for one in unwritten}
+    return tuple(
+        action
+        if action.path not in reasons
+        else FileAction(path=action.path, action="leave", conflict=reasons[action.path])
+        for action in actions
     )
 
 
@@ -487,3 +445,7 @@ def _of_all(kept: Sequence[Objects]) -> Contents:
 
 def _is_directory(chain: Chain) -> bool:
     return all(state is None or state.kind == "directory" for state in (chain.before, chain.after))
+
+
+def _is_directory_row(row: FileChange) -> bool:
+    return all(state is None or state.kind == "directory" for state in (row.before, row.after))

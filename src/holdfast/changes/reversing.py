@@ -9,6 +9,7 @@ from holdfast.changes.listing import text_in
 from holdfast.changes.merging import only_hunks
 from holdfast.changes.objects import Objects
 from holdfast.core.changes import ActionName, FileAction, FileChange, FileState, PlacedFile
+from holdfast.core.errors import HoldfastError
 from holdfast.core.shapes import Record
 from holdfast.workspaces.files.encoding import decode, encode
 
@@ -20,7 +21,11 @@ class Reversal(Record, frozen=True, kw_only=True):
     files: tuple[PlacedFile, ...]
     actions: tuple[FileAction, ...]
     # Rows that are taken back; those of files that were left alone are not.
-    reverted: tuple[str, ...]
+    rows: tuple[FileChange, ...]
+
+    @property
+    def reverted(self) -> frozenset[str]:
+        return frozenset(row.id for row in self.rows)
 
 
 def reverse(rows: Iterable[FileChange], now: Now, objects: Objects) -> Reversal:
@@ -30,9 +35,13 @@ def reverse(rows: Iterable[FileChange], now: Now, objects: Objects) -> Reversal:
         by_path.setdefault(row.path, []).append(row)
     files: list[PlacedFile] = []
     actions: list[FileAction] = []
-    reverted: list[str] = []
+    reverted: list[FileChange] = []
     for path in sorted(by_path):
-        found = now(path)
+        try:
+            found = now(path)
+        except HoldfastError as error:
+            actions.append(FileAction(path=path, action="leave", conflict=error.text))
+            continue
         ended = _reversed(found, by_path[path], objects)
         is_directory = all(
             state is None or state.kind == "directory"
@@ -43,13 +52,13 @@ def reverse(rows: Iterable[FileChange], now: Now, objects: Objects) -> Reversal:
             if not is_directory:
                 actions.append(FileAction(path=path, action="leave", conflict=ended.reason))
             continue
-        reverted += [row.id for row in by_path[path]]
+        reverted += by_path[path]
         if ended == found:
             continue
         files.append(PlacedFile(path=path, before=found, after=ended))
         if not is_directory:
             actions.append(FileAction(path=path, action=_action(ended, by_path[path][0].before)))
-    return Reversal(files=tuple(files), actions=tuple(actions), reverted=tuple(reverted))
+    return Reversal(files=tuple(files), actions=tuple(actions), rows=tuple(reverted))
 
 
 def _action(ended: FileState | None, before: FileState | None) -> ActionName:

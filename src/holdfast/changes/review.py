@@ -98,7 +98,13 @@ class ReviewDecision:
         self._conflicts: list[PathConflict] = []
 
     def contents(self, name: str) -> bytes | None:
-        return self._draft.get(name) or self._workspace.get(name)
+        found = self._draft.get(name)
+        return self._workspace.get(name) if found is None else found
+
+    def leave(self, each: PickedChange, reason: str) -> None:
+        """What stands there is nothing that could be written over."""
+        self._conflicts.append(PathConflict(path=each.row.path, reason=reason))
+        self._rows.append(replace(each.row, state="conflict"))
 
     def apply(self, each: PickedChange, now: FileState | None) -> None:
         """To the workspace, where this stands now."""

@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import Literal
 
+import msgspec
+
 from holdfast.core.ids import CallId, ChatId, MessageId, UserId
 from holdfast.core.shapes import Record
 
@@ -126,6 +128,14 @@ class PlacedFile(Record, frozen=True, kw_only=True):
     after: FileState | None
 
 
+class SettledChange(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """What becomes of a change by its id."""
+
+    id: str
+    state: ChangeState
+    path: str = ""
+
+
 class ChangeOperation(Record, frozen=True, kw_only=True):
     """Files that are written together, noted before the first one: whoever is killed, it is brought to its
     end."""
@@ -139,6 +149,11 @@ class ChangeOperation(Record, frozen=True, kw_only=True):
     # The rows that count from then on, and what becomes of earlier ones.
     checkpoint: Checkpoint
     rows: tuple[FileChange, ...] = ()
-    settled: tuple[tuple[str, ChangeState], ...] = ()
+    settled: tuple[SettledChange, ...] = ()
+    # The conversation goes back to before this message, before the first file is written.
+    rewinds: MessageId | None = None
+    # What the agent is told, before the names of the files.
+    notice: str | None = None
+    notice_to: ChatId | None = None
     decided_by: UserId | None = None
     decided_at: datetime | None = None

@@ -49,7 +49,7 @@ _FAMILY = (
 )
 OF_FAMILY = (
     f"{_FAMILY}SELECT {listed(CHANGE, 'f')} FROM file_changes f JOIN below b ON b.id = f.chat_id "
-    f"ORDER BY f.id LIMIT {MOST_ROWS}"
+    f"ORDER BY f.id DESC LIMIT {MOST_ROWS}"
 )
 WAITING_AT = (
     f"SELECT {listed(CHANGE)} FROM file_changes WHERE place = $1 AND state IN ('pending', 'conflict') "
@@ -74,6 +74,7 @@ BEGIN = (
     "VALUES ($1, $2, now_micros(), $3) ON CONFLICT DO NOTHING"
 )
 END = "DELETE FROM change_operations WHERE id = $1"
+UNDER_WAY = "SELECT 1 FROM change_operations WHERE id = $1"
 LEFT_OVER = (
     "SELECT operation FROM change_operations WHERE created_at <= now_micros() - $1 "
     "ORDER BY created_at LIMIT 100"
@@ -103,7 +104,7 @@ def end(operation: ChangeOperation, *hints: BusEvent) -> Query[None]:
     """All files are written: what became of the changes is noted in the same transaction."""
     at = micros(operation.decided_at)
     settled: list[Statement] = [
-        (SETTLE, (row_id, state, operation.decided_by, at)) for row_id, state in operation.settled
+        (SETTLE, (one.id, one.state, operation.decided_by, at)) for one in operation.settled
     ]
     statements = (*_noted(operation.checkpoint, operation.rows), *settled, (END, (operation.id,)))
     return Query(statements, lambda _: None, hints=lambda _: hints)
@@ -113,13 +114,17 @@ def drop(operation_id: str) -> Query[None]:
     return query(END, operation_id, read=lambda _: None)
 
 
+def is_under_way(operation_id: str) -> Query[bool]:
+    return query(UNDER_WAY, operation_id, read=bool)
+
+
 def left_over(after_micros: int) -> Query[tuple[ChangeOperation, ...]]:
     return query(LEFT_OVER, after_micros, read=each(lambda row: _operation(row[0])))
 
 
 def of_family(chat_id: ChatId) -> Query[tuple[FileChange, ...]]:
-    """Changes that the chat and its sub-agents made, oldest first."""
-    return query(OF_FAMILY, chat_id, read=each(change_of))
+    """Changes that the chat and its sub-agents made, oldest first; of very many, the newest."""
+    return query(OF_FAMILY, chat_id, read=lambda rows: tuple(change_of(row) for row in reversed(rows)))
 
 
 def waiting_at(place: str) -> Query[tuple[FileChange, ...]]:
