@@ -1,14 +1,18 @@
-"""Acts on changes say what they did: nothing is called applied or taken back that is not, and nothing outside of
-the chat's own directory is touched."""
+"""Acts on changes say what they did: nothing is called applied or taken back that is not, and nothing outside
+of the chat's own directory is touched."""
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from holdfast.changes import acts as acts_module
+from holdfast.changes.entries import Contents, WantedState
 from holdfast.changes.placing import put_all
+from holdfast.workspaces.files.file_root import Tree
+from holdfast.workspaces.files.git_guard import Guard
 from tests.api.serving import Serving
 from tests.changes.test_changes import call, changes, run, started, walled
 from tests.changes.test_review import decide, drafting
@@ -17,7 +21,9 @@ from tests.changes.trees import tree_of
 
 async def test_an_empty_file_of_a_draft_is_applied(server: Serving) -> None:
     chat_id, root = await drafting(server)
-    script = call("write_file", path="pkg/__init__.py", content="") + call("write_file", path="z", content="z")
+    script = call("write_file", path="pkg/__init__.py", content="") + call(
+        "write_file", path="z", content="z"
+    )
     await run(server.admin, chat_id, script + "say: done")
     done = await decide(server.admin, chat_id, "apply", {"all": True})
     assert done["conflicts"] == []
@@ -32,10 +38,11 @@ async def test_what_could_not_be_written_is_named_and_still_waits(
     script = call("write_file", path="a.txt", content="a\n") + call("write_file", path="b.txt", content="b\n")
     await run(server.admin, chat_id, script + "say: done")
 
-    def full(*given: object) -> dict[str, str]:
-        tree, wanted, contents, guard = given
-        some = {path: want for path, want in wanted.items() if path != "b.txt"}  # pyright: ignore
-        return {**put_all(tree, some, contents, guard), "b.txt": "The disk is full."}  # pyright: ignore
+    def full(
+        tree: Tree, wanted: Mapping[str, WantedState], contents: Contents, guard: Guard
+    ) -> dict[str, str]:
+        some = {path: want for path, want in wanted.items() if path != "b.txt"}
+        return {**put_all(tree, some, contents, guard), "b.txt": "The disk is full."}
 
     with monkeypatch.context() as patched:
         patched.setattr(acts_module, "put_all", full)
@@ -56,8 +63,12 @@ async def test_what_could_not_be_rewound_is_named_and_still_counts(
     before = tree_of(root)
     message = await run(admin, chat_id, call("write_file", path="a.txt", content="a\n") + "say: done")
     wanted = {"message_id": message["id"], "what": "files"}
+
+    def full(*given: object) -> dict[str, str]:
+        return {"a.txt": "The disk is full."}
+
     with monkeypatch.context() as patched:
-        patched.setattr(acts_module, "put_all", lambda *_: {"a.txt": "The disk is full."})
+        patched.setattr(acts_module, "put_all", full)
         done = (await admin.post(f"chats/{chat_id}/changes/rewind", wanted)).json
     assert done["files"] == [{"path": "a.txt", "action": "leave", "conflict": "The disk is full."}]
     assert [item["state"] for item in await changes(admin, chat_id)] == ["applied"]

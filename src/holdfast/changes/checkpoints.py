@@ -13,6 +13,7 @@ import structlog
 from msgspec.structs import replace
 
 from holdfast.changes.listing import difference
+from holdfast.changes.open_calls import OpenCalls
 from holdfast.changes.shadow import PathDifference, Shadow
 from holdfast.core.calls import CallMoment
 from holdfast.core.changes import ChangeState, Checkpoint, CheckpointKind, FileChange
@@ -24,7 +25,7 @@ from holdfast.store import changes
 from holdfast.store.hints import present
 from holdfast.store.interface import Store
 from holdfast.store.query import Query, Rows
-from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.blocking import blocking, finishing
 from holdfast.workspaces.files.diffs import DIFF_CHARACTERS
 from holdfast.workspaces.files.file_root import Root
 from holdfast.workspaces.places.chat_directory import Workspaces
@@ -54,16 +55,20 @@ class Checkpoints:
         self._clock = clock
         self._ids = ids
         self._shadows: OrderedDict[str, Shadow] = OrderedDict()
+        self._open: dict[str, OpenCalls] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     # --- around a call ---
 
     async def before(self, at: CallMoment) -> None:
-        """What others changed until now is not this call's."""
+        """What others changed until now is not this call's; what open calls changed is theirs."""
         try:
             place, root = await self.place_of(at), await self._workspaces.root_of(at)
             async with self.alone(place) as shadow:
-                await blocking(lambda: self._absorb(shadow, root))
+                calls = await blocking(lambda: self._calls(place))
+                if not await self._note_for_owner(calls, place, root, shadow):
+                    await blocking(lambda: self._absorb(shadow, root))
+                await finishing(lambda: calls.begin(at))
         except (HoldfastError, OSError) as error:
             log.warning("workspace not looked at", chat_id=at.chat_id, reason=str(error))
 
@@ -72,22 +77,73 @@ class Checkpoints:
         try:
             place, root = await self.place_of(at), await self._workspaces.root_of(at)
             async with self.alone(place) as shadow:
-                return await self._noted(at, place, root, shadow)
+                diff = await self._noted(at, place, root, shadow)
+                calls = await blocking(lambda: self._calls(place))
+                diff = await blocking(lambda: calls.end(at, diff))
+                self._forget_empty(place)
+                return diff
         except (HoldfastError, OSError) as error:
+            self.leave(at)
             log.warning("no checkpoint", chat_id=at.chat_id, call_id=at.call_id, reason=str(error))
             return ""
+
+    def leave(self, at: CallMoment) -> None:
+        """The call was interrupted: what it changed is found by whoever looks next."""
+        for calls in self._open.values():
+            calls.leave(at)
+
+    async def catch_up(self, at: CallPlace) -> None:
+        """What interrupted calls changed, and those of a server that died, is noted as theirs."""
+        try:
+            place = await self.place_of(at)
+            async with self.alone(place) as shadow:
+                calls = await blocking(lambda: self._calls(place))
+                if calls.left is not None:
+                    await self._note_for_owner(calls, place, await self._workspaces.root_of(at), shadow)
+                self._forget_empty(place)
+        except (HoldfastError, OSError) as error:
+            log.warning("workspace not looked at", chat_id=at.chat_id, reason=str(error))
+
+    async def _note_for_owner(self, calls: OpenCalls, place: str, root: Root, shadow: Shadow) -> bool:
+        owner = calls.owner
+        if owner is None or await self._store.view(owner.chat_id) is None:
+            return False
+        known = await self._store.read(changes.of_call(owner.chat_id, owner.call_id))
+        diff = await self._noted(owner, place, root, shadow, known)
+        await blocking(lambda: calls.noted(owner, diff))
+        return True
+
+    def _calls(self, place: str) -> OpenCalls:
+        found = self._open.get(place)
+        if found is None:
+            found = self._open[place] = OpenCalls(self._base / place)
+        return found
+
+    def _forget_empty(self, place: str) -> None:
+        if (calls := self._open.get(place)) is not None and calls.is_empty:
+            del self._open[place]
 
     def _absorb(self, shadow: Shadow, root: Root) -> None:
         shadow.look(root)
         shadow.keep()
 
-    async def _noted(self, at: CallMoment, place: str, root: Root, shadow: Shadow) -> str:
+    async def _noted(
+        self,
+        at: CallMoment,
+        place: str,
+        root: Root,
+        shadow: Shadow,
+        known: Sequence[FileChange] = (),
+    ) -> str:
+        """`known` was noted before, by a server that died before its look counted as seen."""
         look = await blocking(lambda: shadow.look(root))
-        if not look.differences:
+        seen = {(row.path, row.before, row.after) for row in known}
+        differences = [each for each in look.differences if (each.path, each.before, each.after) not in seen]
+        if not differences:
             await blocking(shadow.keep)
             return ""
         checkpoint = self.checkpoint(at.chat_id, place, "step", at.turn, at.step, at.call_id, look.skipped)
-        found = look.differences[:MOST_CHANGES]
+        found = differences[:MOST_CHANGES]
         waiting: dict[str, FileChange] = {}
         if is_draft(place):
             waiting = {row.path: row for row in await self._store.read(changes.waiting_at(place))}

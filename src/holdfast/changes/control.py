@@ -89,6 +89,7 @@ class ChangeControl:
     # --- looking ---
 
     async def listed(self, chat: Chat, since: str) -> tuple[tuple[ChangeShown, ...], tuple[Checkpoint, ...]]:
+        await self._catch_up(chat)
         rows, kept = await self._store.read(changes.of_family(chat.id), changes.checkpoints(chat.id))
         turn = max((row.turn for row in rows if row.step), default=0)
         if since == "turn":
@@ -137,6 +138,7 @@ class ChangeControl:
         if selection.checkpoint is not None:
             return await self._undo_act(chat, selection.checkpoint, by)
         where = await self._where(chat)
+        await self._catch_up(chat)
         async with self._checkpoints.alone(place_of(where)) as shadow:
             rows = await self._store.read(changes.of_family(chat.id))
             here = [row for row in rows if row.state == "applied" and row.place == place_of(where)]
@@ -198,6 +200,7 @@ class ChangeControl:
         if what != "files":
             removed = await self._store.read(messages.count_from(chat.id, message_id))
         where = await self._where(chat)
+        await self._catch_up(chat)
         async with self._checkpoints.alone(place_of(where)) as shadow:
             made: list[FileChange] = []
             if what != "conversation":
@@ -234,6 +237,7 @@ class ChangeControl:
     async def _review(
         self, chat: Chat, selection: ChangeSelection, by: UserId | None, verb: Literal["apply", "reject"]
     ) -> DecidedChanges:
+        await self._catch_up(chat)
         rows = await self._store.read(changes.of_family(chat.id))
         done = DecidedChanges()
         for place in sorted({row.place for row in rows if is_draft(row.place) and row.state in WAITING}):
@@ -393,6 +397,11 @@ class ChangeControl:
                 if action.conflict is not None
             ),
         )
+
+    async def _catch_up(self, chat: Chat) -> None:
+        """With what calls changed that were cut off."""
+        at = ChangePlace(chat_id=chat.id, owner_id=chat.owner_id, workspace_id=chat.workspace_id)
+        await self._checkpoints.catch_up(at)
 
     async def _where(self, chat: Chat) -> ChangePlace:
         """The workspace itself, also of a chat that works in a draft."""

@@ -17,7 +17,7 @@ from holdfast.core.changes import (
 )
 from holdfast.core.clock import from_micros
 from holdfast.core.events import BusEvent
-from holdfast.core.ids import ChatId, UserId
+from holdfast.core.ids import CallId, ChatId, UserId
 from holdfast.core.shapes import encode_text
 from holdfast.store.columns import columns, listed, micros, moment, placeholders
 from holdfast.store.query import Query, Row, Rows, Statement, each, first_column, query
@@ -51,6 +51,7 @@ OF_FAMILY = (
     f"{_FAMILY}SELECT {listed(CHANGE, 'f')} FROM file_changes f JOIN below b ON b.id = f.chat_id "
     f"ORDER BY f.id DESC LIMIT {MOST_ROWS}"
 )
+OF_CALL = f"SELECT {listed(CHANGE)} FROM file_changes WHERE chat_id = $1 AND call_id = $2 ORDER BY id"
 WAITING_AT = (
     f"SELECT {listed(CHANGE)} FROM file_changes WHERE place = $1 AND state IN ('pending', 'conflict') "
     "ORDER BY id"
@@ -125,6 +126,10 @@ def left_over(after_micros: int) -> Query[tuple[ChangeOperation, ...]]:
 def of_family(chat_id: ChatId) -> Query[tuple[FileChange, ...]]:
     """Changes that the chat and its sub-agents made, oldest first; of very many, the newest."""
     return query(OF_FAMILY, chat_id, read=lambda rows: tuple(change_of(row) for row in reversed(rows)))
+
+
+def of_call(chat_id: ChatId, call_id: CallId) -> Query[tuple[FileChange, ...]]:
+    return query(OF_CALL, chat_id, call_id, read=each(change_of))
 
 
 def waiting_at(place: str) -> Query[tuple[FileChange, ...]]:

@@ -3,7 +3,8 @@ the outcome of that call and affects nothing else."""
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import structlog
@@ -81,15 +82,13 @@ async def _perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedC
         context = replace(context, read_only=is_read_only(modes))
         await turn.chat.ready()
         moment = _moment(turn, call)
-        if moment is not None:
-            await _watch_before(turn, moment)
-            await turn.chat.ready()
-        turn.begun_calls.add(begun)
-        try:
-            answer = _ended(tool, await _repeated(turn, call, lambda: _run(tool, context, parsed)))
-        except ToolError as error:
-            answer = _ended(tool, ToolAnswer(output=str(error), outcome="failed"))
-        return answer if moment is None else await _with_changes(turn, moment, answer)
+        async with _watched(turn, moment):
+            turn.begun_calls.add(begun)
+            try:
+                answer = _ended(tool, await _repeated(turn, call, lambda: _run(tool, context, parsed)))
+            except ToolError as error:
+                answer = _ended(tool, ToolAnswer(output=str(error), outcome="failed"))
+            return answer if moment is None else await _with_changes(turn, moment, answer)
     except ToolError as error:
         return _ended(tool, ToolAnswer(output=str(error), outcome="failed"))
     except (NotOurs, Stale):
@@ -127,9 +126,20 @@ def _moment(turn: ActiveTurn, call: Call) -> CallMoment | None:
     )
 
 
-async def _watch_before(turn: ActiveTurn, moment: CallMoment) -> None:
-    if turn.resources.checkpoints is not None:
-        await turn.resources.checkpoints.before(moment)
+@asynccontextmanager
+async def _watched(turn: ActiveTurn, moment: CallMoment | None) -> AsyncGenerator[None]:
+    """What is different afterwards was changed by this call, also if it is interrupted."""
+    watch = turn.resources.checkpoints
+    if moment is None or watch is None:
+        yield
+        return
+    try:
+        await watch.before(moment)
+        await turn.chat.ready()
+        yield
+    except BaseException:
+        watch.leave(moment)
+        raise
 
 
 async def _with_changes(turn: ActiveTurn, moment: CallMoment, ended: PerformedCall) -> PerformedCall:

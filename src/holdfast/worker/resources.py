@@ -37,6 +37,10 @@ class CallWatch(Protocol):
         """What the call changed, as a diff."""
         ...
 
+    def leave(self, at: CallMoment) -> None:
+        """The call was interrupted: nobody looks after it."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
