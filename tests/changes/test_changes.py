@@ -57,6 +57,9 @@ async def test_what_tools_and_commands_changed_is_listed(server: Serving) -> Non
     assert "+print('goodbye')" in listed["hello.py"]["diff"]
     assert listed["docs/ü.md"]["operation"] == "create"
     assert all(item["state"] == "applied" for item in listed.values())
+    by_id = {message["id"]: message for message in await admin.messages(chat_id)}
+    calls = by_id[listed["hello.py"]["message_id"]]["parts"]
+    assert "edit_files" in [part.get("name") for part in calls]
     if walled(server):
         assert listed["bin/run"]["operation"] == "create"
         trace = (await admin.get(f"chats/{chat_id}/trace?kind=tool_call")).json["items"]

@@ -1,7 +1,7 @@
 """What people do with changes: look at them, take them back by file, hunk or turn, rewind a chat, review what
 waits in a draft. How what is decided here is written: `acts.py`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Literal
 
@@ -41,7 +41,7 @@ from holdfast.core.changes import (
 from holdfast.core.chats import Chat
 from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError, InvalidInput, NotFound, WrongState
-from holdfast.core.ids import ChatId, Ids, MessageId, UserId
+from holdfast.core.ids import CallId, ChatId, Ids, MessageId, UserId
 from holdfast.core.messages import Message
 from holdfast.core.shapes import Record
 from holdfast.store import changes, collisions, messages
@@ -113,7 +113,10 @@ class ChangeControl:
         ]
         if not found:
             return ()
-        collided = {one.path: one.chats for one in await self._store.read(collisions.of_chat(chat.id))}
+        told, made_by = await self._store.read(
+            collisions.of_chat(chat.id), changes.messages_of_calls(chat.id)
+        )
+        collided = {one.path: one.chats for one in told}
         async with AsyncExitStack() as stack:
             shadows = [
                 await stack.enter_async_context(self._checkpoints.alone(place))
@@ -121,7 +124,13 @@ class ChangeControl:
             ]
             contents = _of_all([shadow.objects for shadow in shadows])
             items = await finishing(
-                lambda: [self._item(chain, contents, chat, collided.get(chain.path, ())) for chain in found]
+                lambda: [
+                    replace(
+                        self._item(chain, contents, chat, collided.get(chain.path, ())),
+                        message_id=_message_of(chain, made_by),
+                    )
+                    for chain in found
+                ]
             )
         return with_renames(items, found)
 
@@ -443,6 +452,12 @@ def _with_unwritten(
         else FileAction(path=action.path, action="leave", conflict=reasons[action.path])
         for action in actions
     )
+
+
+def _message_of(chain: Chain, made_by: Mapping[tuple[ChatId, CallId], MessageId]) -> MessageId | None:
+    """The message whose call made the last of these changes."""
+    last = chain.last
+    return None if last.call_id is None else made_by.get((last.chat_id, last.call_id))
 
 
 def _of_all(kept: Sequence[Objects]) -> Contents:

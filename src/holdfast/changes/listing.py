@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from holdfast.changes.entries import Contents
 from holdfast.changes.merging import hunks_of
 from holdfast.core.changes import ChangeShown, FileChange, FileState, Operation
-from holdfast.core.ids import ChatId, MessageId
+from holdfast.core.ids import ChatId
 from holdfast.core.shapes import Record
 from holdfast.workspaces.files.diffs import changed_lines, unified_diff
 from holdfast.workspaces.files.encoding import decode, printable
@@ -120,7 +120,6 @@ def shown_chain(
     chain: Chain,
     contents: Contents,
     chat_id: ChatId,
-    message_id: MessageId | None = None,
     collisions: Sequence[ChatId] = (),
 ) -> ChangeShown:
     last = chain.last
@@ -140,7 +139,6 @@ def shown_chain(
         step=last.step,
         state=last.state,
         agent=None if last.chat_id == chat_id else last.chat_id,
-        message_id=message_id,
         collisions=tuple(collisions),
         decided_by=last.decided_by,
         decided_at=last.decided_at,

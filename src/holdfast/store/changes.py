@@ -17,7 +17,7 @@ from holdfast.core.changes import (
 )
 from holdfast.core.clock import from_micros
 from holdfast.core.events import BusEvent
-from holdfast.core.ids import CallId, ChatId, UserId
+from holdfast.core.ids import CallId, ChatId, MessageId, UserId
 from holdfast.core.shapes import encode_text
 from holdfast.store.columns import columns, listed, micros, moment, placeholders
 from holdfast.store.query import Query, Row, Rows, Statement, each, first_column, query
@@ -50,6 +50,10 @@ _FAMILY = (
 OF_FAMILY = (
     f"{_FAMILY}SELECT {listed(CHANGE, 'f')} FROM file_changes f JOIN below b ON b.id = f.chat_id "
     f"ORDER BY f.id DESC LIMIT {MOST_ROWS}"
+)
+MESSAGES_OF_CALLS = (
+    f"{_FAMILY}SELECT k.chat_id, k.call_id, k.message_id FROM calls k JOIN below b ON b.id = k.chat_id "
+    "WHERE EXISTS (SELECT 1 FROM file_changes f WHERE f.chat_id = k.chat_id AND f.call_id = k.call_id)"
 )
 OF_CALL = f"SELECT {listed(CHANGE)} FROM file_changes WHERE chat_id = $1 AND call_id = $2 ORDER BY id"
 WAITING_AT = (
@@ -126,6 +130,13 @@ def left_over(after_micros: int) -> Query[tuple[ChangeOperation, ...]]:
 def of_family(chat_id: ChatId) -> Query[tuple[FileChange, ...]]:
     """Changes that the chat and its sub-agents made, oldest first; of very many, the newest."""
     return query(OF_FAMILY, chat_id, read=lambda rows: tuple(change_of(row) for row in reversed(rows)))
+
+
+def messages_of_calls(chat_id: ChatId) -> Query[dict[tuple[ChatId, CallId], MessageId]]:
+    """The messages whose calls changed files, of the chat and its sub-agents."""
+    return query(
+        MESSAGES_OF_CALLS, chat_id, read=lambda rows: {(row[0], row[1]): MessageId(row[2]) for row in rows}
+    )
 
 
 def of_call(chat_id: ChatId, call_id: CallId) -> Query[tuple[FileChange, ...]]:
