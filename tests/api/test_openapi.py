@@ -27,8 +27,6 @@ pytestmark = pytest.mark.heavy
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
 METHODS = ("get", "post", "put", "patch", "delete")
-# Answers without an end.
-FEEDS = ("chat_feed", "list_feed", "run_feed")
 
 
 def test_it_has_every_route() -> None:
@@ -132,7 +130,7 @@ modes = pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode
 @pytest.mark.timeout(1200)
 @modes
 async def test_whatever_is_sent_is_no_fault_of_the_server(mode: GenerationMode, tmp_path: Path) -> None:
-    await _try_everything(mode, tmp_path, examples=12)
+    await _try_everything(mode, tmp_path, examples=6)
 
 
 @pytest.mark.slow
@@ -150,11 +148,20 @@ async def _try_everything(mode: GenerationMode, tmp_path: Path, examples: int) -
         operations: list[APIOperation[Any, Any, Any, Any]] = [
             found.ok() for found in schema.get_all_operations()
         ]
-        # Who needs not even a credential can be given nothing that is wrong.
-        untried = (*FEEDS, *(("healthz", "readyz") if mode == GenerationMode.NEGATIVE else ()))
+        # Feeds have no end: each request would take its whole timeout. Who needs not even a credential can
+        # be given nothing that is wrong.
+        untried = (*_feeds(document()), *(("healthz", "readyz") if mode == GenerationMode.NEGATIVE else ()))
         for operation in sorted(operations, key=lambda one: one.method == "delete"):
             if operation.definition.raw["operationId"] not in untried:
                 await asyncio.to_thread(_try, server, operation, ids, mode, examples)
+
+
+def _feeds(described: dict[str, Any]) -> list[str]:
+    return [
+        operation["operationId"]
+        for _, _, operation in _operations(described)
+        if "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
+    ]
 
 
 def _without_headers(described: dict[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,10 @@ class Stage(Clients):
         )
         provider.answer = around_summaries()
 
+    @property
+    def is_on_postgres(self) -> bool:
+        return is_postgres(self._setup.database)
+
     # --- victims ---
 
     async def begin(self, point: Point | None = None, *, working: bool = True) -> Handle:
@@ -96,7 +100,7 @@ class Stage(Clients):
         os.close(self._pipe[1])
         self._pipe = (self._pipe[0], -1)
         await self.until(self._all_gone, LEFT_SECONDS)
-        if is_postgres(self._setup.database):
+        if self.is_on_postgres:
             await self._no_session_left()
         else:
             files = await asyncio.to_thread(os.listdir, self._setup.data)

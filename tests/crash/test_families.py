@@ -62,8 +62,19 @@ async def test_thirty_and_the_server_dies_at_any_time(stage: Stage, play: Play) 
 
 
 async def test_named_points(stage: Stage) -> None:
+    """Half of them on each engine; `test_all_named_points` has all on both."""
+    await kill_at(stage, NAMED[stage.is_on_postgres :: 2])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+async def test_all_named_points(stage: Stage) -> None:
+    await kill_at(stage, NAMED)
+
+
+async def kill_at(stage: Stage, named: Sequence[tuple[str, int, Play]]) -> None:
     kills = Kills(stage, "family points")
-    for name, count, play in NAMED:
+    for name, count, play in named:
         for _ in range(3):
             if await kills.play(play, [Point(name=name, count=count)]):
                 break

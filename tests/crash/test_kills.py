@@ -89,16 +89,16 @@ async def kill_at_random(stage: Stage, kills: int, name: str) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("part", [0, 1])
-async def test_twelve_kills_at_named_points(stage: Stage, part: int) -> None:
-    await kill_at(stage, NAMED[part * 6 : part * 6 + 6], f"named {part}")
+async def test_twelve_kills_at_named_points(stage: Stage) -> None:
+    """Six on each engine; `test_kills_at_all_named_points` has all on both."""
+    await kill_at(stage, NAMED[stage.is_on_postgres : 12 : 2], "named")
 
 
 @pytest.mark.heavy
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("part", [0, 1])
-async def test_eight_kills_at_random_times(stage: Stage, part: int) -> None:
-    await kill_at_random(stage, 4, f"random {part}")
+async def test_eight_kills_at_random_times(stage: Stage) -> None:
+    """Four on each engine."""
+    await kill_at_random(stage, 4, "random")
 
 
 @pytest.mark.heavy

@@ -141,7 +141,7 @@ async def test_f16_a_tool_that_blocks_does_not_cost_the_lease(
     settings = replace(QUICK, lease_seconds=lease_seconds)
     async with a_stage(tmp_path, database, settings) as stage:
         victim = await stage.start()
-        chat_id = await stage.create(message(f'call: {tool} {{"seconds": {lease_seconds * 3}}}'))
+        chat_id = await stage.create(message(f'call: {tool} {{"seconds": {lease_seconds * 1.5}}}'))
         await stage.until(lambda: stage.effects_of(chat_id, tool) == 1)
         if tool == "spin":
             other = await stage.create(message(call("look")))

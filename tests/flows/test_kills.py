@@ -15,6 +15,7 @@ from tests.runs.test_kills import Judge, Provider, Victims, order, provider
 __all__ = ["provider"]
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
 VICTIM = "tests.flows.victim"
+When = Literal["before", "after"]
 
 
 def sixty() -> str:
@@ -104,13 +105,26 @@ async def test_a_run_of_sixty_steps_survives_two_hundred_kills(provider: Provide
     await kill_at_random(provider, tmp_path, 200)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_kill_at_every_write(
-    provider: Provider, tmp_path: Path, when: Literal["before", "after"]
-) -> None:
+each_side = pytest.mark.parametrize("when", ["before", "after"])
+
+
+@each_side
+async def test_a_kill_between_any_two_writes(provider: Provider, tmp_path: Path, when: When) -> None:
+    """Before and after every second one: that is once between any two."""
+    await kill_at_writes(provider, tmp_path, when, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@each_side
+async def test_a_kill_at_every_write(provider: Provider, tmp_path: Path, when: When) -> None:
+    await kill_at_writes(provider, tmp_path, when, 1)
+
+
+async def kill_at_writes(provider: Provider, tmp_path: Path, when: When, step: int) -> None:
     expected, writes = await undisturbed(provider, tmp_path, FEW)
     assert expected == {"e": "<<a boats><b>>"}
-    for number in range(1, writes + 1):
+    for number in range(step, writes + 1, step):
         provider.server.log.clear()
         victims, judge = Victims(order(provider, tmp_path, FEW), VICTIM), Judge(provider)
         try:

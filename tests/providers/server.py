@@ -56,6 +56,8 @@ class ProviderServer:
         self.log: list[Asked] = []
         self.url = ""
         self.answer: Callable[[Asked], Reply | None] | None = None
+        # A request waits for its answer while this is true of it.
+        self.holds: Callable[[Asked], bool] = lambda _: False
         # Pause between the deltas of every reply that names none of its own.
         self.delay_seconds = delay_seconds
         # Answers to requests for anything but a model's answer, by path; and the headers they came with.
@@ -193,6 +195,8 @@ class ProviderServer:
             reply = self._choose(asked)
             self._keep(asked, reply)
             asked.outcome = "failed" if reply.fault is not None else "answered"
+            while self.holds(asked):
+                await connection.pause(0.02)
             await answer(connection, asked, reply, reply.delay_seconds or self.delay_seconds)
         except Refused as refused:
             asked.outcome, asked.refusal = "refused", str(refused)

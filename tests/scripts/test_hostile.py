@@ -19,7 +19,8 @@ from tests.scripts import hostile_js, hostile_py
 from tests.scripts.host import META, drive, start_of
 
 SECRET = "what a script must never see"
-LIMITS = ScriptLimits(cpu_seconds=1, memory_mib=48, workflows=50)
+# Many compute until they are stopped: the limit is what they cost.
+LIMITS = ScriptLimits(cpu_seconds=0.25, memory_mib=48, workflows=50)
 SCRIPTS: list[tuple[Language, str]] = [
     *(("javascript", name) for name in hostile_js.HOSTILE),
     *(("python", name) for name in hostile_py.HOSTILE),

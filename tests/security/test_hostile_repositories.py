@@ -2,6 +2,7 @@
 whatever these say."""
 
 import json
+import math
 import os
 import secrets
 import shutil
@@ -33,7 +34,9 @@ WORST = ("sparse_file", "index_absolute", "alternates", "refs", "worktree_index_
 
 @pytest.mark.parametrize("name", ATTACKS)
 async def test_nothing_outside_is_read_or_written(name: str, tmp_path: Path) -> None:
-    await attempt(tmp_path, ATTACKS[name], walled_in)
+    # Git waits for ever at a pipe that nobody writes to: each of its programs would take its whole timeout.
+    most_seconds = 2.0 if name == "info_pipes" else math.inf
+    await attempt(tmp_path, ATTACKS[name], lambda data: walled_in(data, most_seconds=most_seconds))
 
 
 @pytest.mark.parametrize("name", WORST)

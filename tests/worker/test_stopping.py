@@ -29,20 +29,18 @@ async def test_chats_without_a_running_call_are_handed_over_at_once(
     """A model speaks in one chat, a tool runs in another; the first has a new owner long before the second
     has ended."""
     engine = engine_everywhere
-    pace = 30.0
-    engine.server.answer = lambda asked: (
-        say("Here.", first_delay_seconds=pace) if "Speak" in said_to_model(asked) else None
-    )
+    engine.server.answer = lambda asked: say("Here.") if "Speak" in said_to_model(asked) else None
+    engine.server.holds = lambda asked: "Speak" in said_to_model(asked)
     old = engine.start()
     speaks = await engine.create("Speak")
     runs = await engine.create("call: patient\nsay: Done.")
     await engine.until_asked(2)
     await eventually(lambda: bool(tools.ledger))
-    pace = 0.0
     engine.start()
     stopping = asyncio.create_task(engine.stop(old))
-    # The new owner may have its answer by now: what counts is that it did not wait for the call's end.
-    await engine.until(speaks, lambda view: view.chat.lease_number == 2)
+    view = await engine.until(speaks, lambda view: view.chat.lease_number == 2)
+    assert view.chat.status == "running"
+    engine.server.holds = lambda _: False
     await engine.idle(speaks)
     assert (await engine.texts(speaks))[-1] == ("assistant", "Here.")
     # The call has its time, and its worker its lease.

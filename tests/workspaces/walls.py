@@ -1,5 +1,6 @@
 """Our own programs behind a wall of this machine, for tests that look into workspaces."""
 
+import math
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -21,7 +22,7 @@ def _wall(kinds: tuple[Kind, ...]) -> Wall:
         return probe(Path(name), cgroups=None, limits=CommandLimits(), kinds=kinds).wall
 
 
-def walled_in(data: Path, *kinds: Kind) -> Walled:
+def walled_in(data: Path, *kinds: Kind, most_seconds: float = math.inf) -> Walled:
     """Behind the first of these walls that stands here; the test is skipped where none does. With the kind
     `none` there is none."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -30,4 +31,4 @@ def walled_in(data: Path, *kinds: Kind) -> Walled:
     wall = _wall(kinds or BOTH)
     if not wall.stands:
         pytest.skip(f"this machine has no wall made by {' or '.join(kinds or BOTH)}")
-    return Walled(replace(wall, hidden=(data.resolve(),)), data)
+    return Walled(replace(wall, hidden=(data.resolve(),)), data, most_seconds=most_seconds)

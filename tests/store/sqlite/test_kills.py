@@ -15,7 +15,6 @@ from holdfast.core.ids import ChatId
 from holdfast.store.sqlite.open import open_sqlite
 from tests.store.sqlite import committing
 
-KILLS = 50
 ROOT = Path(__file__).parents[3]
 
 
@@ -69,11 +68,20 @@ async def test_a_few_kills(tmp_path: Path) -> None:
 
 
 @pytest.mark.heavy
-async def test_fifty_kills(tmp_path: Path) -> None:
+async def test_fifteen_kills(tmp_path: Path) -> None:
+    await kill_often(tmp_path, 15)
+
+
+@pytest.mark.slow
+async def test_a_hundred_kills(tmp_path: Path) -> None:
+    await kill_often(tmp_path, 100)
+
+
+async def kill_often(tmp_path: Path, kills: int) -> None:
     """On one file: each server finds what the one before left."""
     chance = random.Random(50)
     acknowledged = 0
-    for n in range(KILLS):
+    for n in range(kills):
         # A new file now and then, so that checking what all of them left does not take over.
         acknowledged += await kill_once(tmp_path / f"{n // 10}.db", chance.uniform(0, 0.15))
-    assert acknowledged > KILLS
+    assert acknowledged > kills

@@ -3,6 +3,7 @@ with the directories it is given, its own directory and the system's programs, w
 after what was mounted has been verified to be what was opened."""
 
 import asyncio
+import math
 import os
 import secrets
 import shutil
@@ -94,12 +95,16 @@ class RunningProgram:
 
 
 class Walled:
-    """`data` is the server's data directory."""
+    """`data` is the server's data directory. No program runs for longer than `most_seconds`, whatever its
+    caller allows."""
 
-    def __init__(self, wall: Wall, data: Path, limits: CommandLimits = LIMITS) -> None:
+    def __init__(
+        self, wall: Wall, data: Path, limits: CommandLimits = LIMITS, *, most_seconds: float = math.inf
+    ) -> None:
         self._wall = replace(wall, system=_programs(wall.system), network=False)
         self._base = data.resolve() / "programs"
         self._limits = limits
+        self._most_seconds = most_seconds
 
     @property
     def stands(self) -> bool:
@@ -149,22 +154,26 @@ class Walled:
             path.mkdir(mode=0o700)
         superuser = self._wall.stands and self._wall.superuser
         devices = make_devices(directory / "devices") if superuser else None
-        return ProgramDirectory(self._wall, self._limits, directory, devices)
+        return ProgramDirectory(self._wall, self._limits, self._most_seconds, directory, devices)
 
 
 class ProgramDirectory:
     """`own` is the only place that a program can write to unless it was given another; it persists from one
     program to the next."""
 
-    def __init__(self, wall: Wall, limits: CommandLimits, directory: Path, devices: Path | None) -> None:
+    def __init__(
+        self, wall: Wall, limits: CommandLimits, most_seconds: float, directory: Path, devices: Path | None
+    ) -> None:
         self.own = directory / "own"
         self._directory = directory
         self._wall = wall
         self._limits = limits
+        self._most_seconds = most_seconds
         self._devices = devices
 
     async def run(self, program: Program, *, limit: int, seconds: float = PROGRAM_SECONDS) -> Ran:
         """Ends with everything it started, whatever happens."""
+        seconds = min(seconds, self._most_seconds)
         try:
             async with asyncio.timeout(seconds), self.started(program) as running:
                 output = await read_at_most(running.output, limit + 1)
