@@ -1,1 +1,1 @@
-"""Changes under control: what agents changed in workspaces, kept to be reviewed and taken back."""
+"""Changes that agents made in workspaces, kept so that they can be reviewed and undone."""

@@ -11,7 +11,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def advice(path: str, before: str | None, after: str | None) -> tuple[str, ...]:
-    """`before` and `after` are texts; None: there is none."""
+    """`before` and `after` are the texts; None where there is no file."""
     if after is None or len(after) > _LARGEST:
         return ()
     found: list[str] = []

@@ -1,5 +1,4 @@
-"""`apply_changes`: an agent whose writes wait for review asks for them to be applied.
-A person agrees, or not."""
+"""`apply_changes`: an agent whose writes wait for review asks a person to apply them."""
 
 from typing import Annotated
 
@@ -48,6 +47,6 @@ def apply_tool(store: Store, control: ChangeControl) -> Tool:
         input=ApplyChanges,
         run=run,
         effect="idempotent",
-        # It always leaves the place that the agent may write to.
+        # It always writes outside of the draft that the agent may write to.
         always_asks=True,
     )

@@ -1,5 +1,5 @@
-"""Checkpoints: what a call changed in its workspace, found by looking before it and after it, whoever wrote:
-a file tool, a command, a process of somebody else's. What is wrong here never fails a call."""
+"""Checkpoints: what a call changed in its workspace, found by a scan before and after it, whichever program
+wrote: a file tool, a command, or an unrelated process. An error here never fails the call."""
 
 import asyncio
 from collections import OrderedDict
@@ -32,9 +32,9 @@ from holdfast.workspaces.places.chat_directory import Workspaces
 
 log = structlog.get_logger(__name__)
 
-# Workspaces whose last look is held in memory.
+# How many workspaces have their last scan in memory.
 _HELD = 8
-# What is noted of one call: a command may unpack anything.
+# The most changes recorded for one call: a command may unpack an archive.
 MOST_CHANGES = 5000
 
 
@@ -73,7 +73,7 @@ class Checkpoints:
             log.warning("workspace not looked at", chat_id=at.chat_id, reason=str(error))
 
     async def after(self, at: CallMoment) -> str:
-        """What the call changed is noted; the difference, as text."""
+        """Records what the call changed; returns the difference as text."""
         try:
             place, root = await self.place_of(at), await self._workspaces.root_of(at)
             async with self.alone(place) as shadow:
@@ -149,7 +149,7 @@ class Checkpoints:
             waiting = {row.path: row for row in await self._store.read(changes.waiting_at(place))}
         rows = await blocking(lambda: self._rows(checkpoint, found, shadow, waiting))
         await self._store.write(self.told(changes.note(checkpoint, rows), at.chat_id))
-        # Only now: if this process dies before, the next look finds the same again.
+        # Only now: if the process dies earlier, the next scan finds the same changes again.
         await blocking(shadow.keep)
         return _together(rows)
 
@@ -167,7 +167,7 @@ class Checkpoints:
     def _pending(
         self, checkpoint: Checkpoint, each: PathDifference, shadow: Shadow, before: FileChange | None
     ) -> FileChange:
-        """In a draft there is one change for each path, however often it was written."""
+        """A draft has one pending change per path, however often it was written."""
         if before is None:
             return replace(self.row(checkpoint, each, shadow), state="pending")
         whole = replace(each, before=before.before)
@@ -178,7 +178,7 @@ class Checkpoints:
     # --- what others use ---
 
     async def place_of(self, at: CallPlace) -> str:
-        """The name of the directory that a chat's calls work in."""
+        """The key of the directory that a chat's calls work in."""
         draft = await self._workspaces.draft_of(at)
         return place_of(at) if draft is None else draft_place(draft)
 
@@ -239,7 +239,7 @@ class Checkpoints:
         )
 
     def told(self, write: Query[None], chat_id: ChatId) -> Query[None]:
-        """Whoever watches the chat looks again."""
+        """Tells watchers of the chat to look again."""
         heard, count = present(chat_id), len(write.statements)
 
         def hints(results: Sequence[Rows]) -> list[Hint]:
@@ -250,7 +250,7 @@ class Checkpoints:
 
     @asynccontextmanager
     async def alone(self, place: str) -> AsyncGenerator[Shadow]:
-        """One look at a place at a time."""
+        """One scan of a directory at a time."""
         async with self._locks.setdefault(place, asyncio.Lock()):
             yield await blocking(lambda: self._shadow(place))
 
@@ -264,7 +264,7 @@ class Checkpoints:
     # --- upkeep ---
 
     async def sweep(self, keep_days: int, max_mib: int) -> None:
-        """Forgets what is old, and the oldest where there is too much."""
+        """Removes what is too old, and the oldest where there is too much."""
         await self._store.write(changes.forget_old(keep_days))
         for directory in await blocking(lambda: sorted(self._base.iterdir()) if self._base.is_dir() else []):
             place = directory.name
@@ -285,7 +285,7 @@ class Checkpoints:
 
 
 def place_of(at: CallPlace) -> str:
-    """The name of the directory that a chat works in."""
+    """The key of the directory that a chat works in."""
     return f"scratch-{at.chat_id}" if at.workspace_id is None else str(at.workspace_id)
 
 

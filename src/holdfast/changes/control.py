@@ -105,7 +105,7 @@ class ChangeControl:
         return await self._shown(chat, wanted), kept
 
     async def _shown(self, chat: Chat, rows: Iterable[FileChange]) -> tuple[ChangeShown, ...]:
-        """What people's own acts wrote is no change to review."""
+        """Changes as people see them, without what their own operations wrote."""
         found = [
             chain
             for chain in chains(row for row in rows if row.step)
@@ -159,7 +159,7 @@ class ChangeControl:
         return await self._done(chat, reversal, done)
 
     async def _undo_act(self, chat: Chat, checkpoint_id: str, by: UserId) -> DecidedChanges:
-        """A rewind or an undo is taken back itself: files, and what it removed from the conversation."""
+        """Undoes a rewind or an undo: the files, and what it removed from the conversation."""
         where = await self._where(chat)
         async with self._checkpoints.alone(place_of(where)) as shadow:
             rows, kept = await self._store.read(changes.of_family(chat.id), changes.checkpoints(chat.id))
@@ -236,11 +236,11 @@ class ChangeControl:
     # --- review ---
 
     async def apply(self, chat: Chat, selection: ChangeSelection, by: UserId | None) -> DecidedChanges:
-        """What waits in drafts goes into the workspace, merged with what is there now."""
+        """Applies pending changes of drafts to the workspace, merged with its current files."""
         return await self._review(chat, selection, by, "apply")
 
     async def reject(self, chat: Chat, selection: ChangeSelection, by: UserId | None) -> DecidedChanges:
-        """What waits in drafts is taken back there."""
+        """Undoes pending changes in the draft."""
         return await self._review(chat, selection, by, "reject")
 
     async def _review(
@@ -389,7 +389,7 @@ class ChangeControl:
         return await self._acts.perform(operation, root, guard, shadow)
 
     async def finish_left_over(self, after_micros: int = LEFT_OVER_MICROS) -> int:
-        """Acts that a server began and did not end; how many were brought to their end."""
+        """Completes operations that a server left unfinished; returns how many."""
         return await self._acts.finish_left_over(after_micros)
 
     # --- answers ---
@@ -413,7 +413,7 @@ class ChangeControl:
         await self._checkpoints.catch_up(at)
 
     async def _where(self, chat: Chat) -> ChangePlace:
-        """The workspace itself, also of a chat that works in a draft."""
+        """The workspace itself, even if the chat works in a draft."""
         return ChangePlace(
             chat_id=chat.id if chat.workspace_id is None else NO_CHAT,
             owner_id=chat.owner_id,

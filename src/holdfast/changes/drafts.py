@@ -1,6 +1,6 @@
-"""Drafts: copies of workspaces in which agents work whose writes wait for review. A draft is made when a tool
-first needs it, behind the wall, from the workspace as it is then: uncommitted and ignored files and `.git`
-included."""
+"""Drafts: copies of workspaces for agents whose writes wait for review. A draft is made behind the wall
+when a tool first needs it, from the workspace as it is then, with uncommitted and ignored files and
+`.git`."""
 
 import asyncio
 import secrets
@@ -29,11 +29,11 @@ class Drafts:
         self._making: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
 
     async def of_chat(self, chat_id: ChatId) -> ChatId | None:
-        """The chat whose draft this chat works in; None: it writes to the workspace itself."""
+        """The chat whose draft this chat works in; None if it writes to the workspace itself."""
         return await self._store.read(drafting_chat(chat_id)) if is_uuid7(chat_id) else None
 
     async def root(self, chat_id: ChatId, workspace: Root) -> Root:
-        """Its directory, made from the workspace if it is not there yet."""
+        """The draft's directory, copied from the workspace if it does not exist yet."""
         root = self._roots.draft(chat_id)
         async with self._making.setdefault(chat_id, asyncio.Lock()):
             if not await blocking(root.path.is_dir):
@@ -41,7 +41,7 @@ class Drafts:
         return root
 
     def place(self, chat_id: ChatId) -> Root:
-        """Where it is, or would be."""
+        """Where the draft is, or would be."""
         return self._roots.draft(chat_id)
 
     async def _make(self, root: Root, workspace: Root) -> None:
@@ -63,7 +63,7 @@ class Drafts:
             await blocking(lambda: shutil.rmtree(begun, ignore_errors=True))
 
     async def remove_left_over(self) -> int:
-        """Drafts of chats that are gone, and copies that a killed server left."""
+        """Removes drafts of deleted chats, and copies that a killed server left."""
         base = self._roots.data / "drafts"
         gone = 0
         names = await blocking(lambda: [path.name for path in base.iterdir()] if base.is_dir() else [])

@@ -1,5 +1,5 @@
-"""What stands at a path, as data; and how a change is carried over to what stands there now. Pure, but
-for the contents, which are asked for by their name."""
+"""What is at a path, as data, and how a change is carried over to what is there now. Pure, except that
+contents are looked up by name."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -11,12 +11,12 @@ from holdfast.core.changes import FileState
 from holdfast.core.shapes import Record
 from holdfast.workspaces.files.encoding import decode, encode
 
-# The content of that name; None: it is not kept.
+# The content with that name; None if it was not kept.
 Contents = Callable[[str], bytes | None]
 
 
 class WantedState(Record, frozen=True, kw_only=True):
-    """What a path is to become. `data`: content that is not kept under a name yet."""
+    """What a path should become. `data` is content that has no name yet."""
 
     state: FileState | None
     data: bytes | None = None
@@ -33,7 +33,7 @@ NOT_KEPT = "its earlier content is not kept (larger than 5 MiB, or swept)"
 def carried(
     now: FileState | None, before: FileState | None, after: FileState | None, contents: Contents
 ) -> WantedState | MergeConflict | None:
-    """The change from `before` to `after`, made on what stands there `now`. None: it is made already."""
+    """The change from `before` to `after`, applied to what is there `now`. None if it is already there."""
     if now == after:
         return None
     if now == before:

@@ -1,6 +1,6 @@
-"""Changes as people see them: one for each file, from what it was before the first change to what the last
-made of it; renames told from deletions and creations; what a diff is, and which hunks it has. Pure, but
-for the contents."""
+"""Changes as people see them: one per file, from before the first change to after the last; renames are
+told apart from deletions and creations; each with a diff and its hunks. Pure, except for looking up
+contents."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ DIFF_CHARACTERS = 200_000
 
 
 class Chain(Record, frozen=True, kw_only=True):
-    """Changes of one path that follow each other, in the same state."""
+    """Consecutive changes of one path in the same state."""
 
     rows: tuple[FileChange, ...]
 
@@ -45,13 +45,13 @@ class Chain(Record, frozen=True, kw_only=True):
 
 
 def chains(rows: Iterable[FileChange]) -> list[Chain]:
-    """In the order of their paths; rows are given oldest first. Directories count too."""
+    """Ordered by path; rows are given oldest first. Directories count too."""
     found: dict[str, list[list[FileChange]]] = {}
     for row in rows:
         of_path = found.setdefault(row.path, [])
         last = of_path[-1][-1] if of_path else None
         follows = last is not None and last.state == row.state and last.place == row.place
-        # What others did in between begins a new one.
+        # A change by others in between starts a new chain.
         if follows and last is not None and last.after == row.before:
             of_path[-1].append(row)
         else:
@@ -69,7 +69,7 @@ class ShownDifference(Record, frozen=True, kw_only=True):
 def difference(
     path: str, before: FileState | None, after: FileState | None, contents: Contents
 ) -> ShownDifference:
-    """With modes, links and what is no text in words."""
+    """The diff; modes, links and binary contents are described in words."""
     notes: list[str] = []
     if before is not None and after is not None:
         if before.kind != after.kind:
@@ -96,7 +96,7 @@ def difference(
 
 
 def text_in(state: FileState | None, contents: Contents) -> str | None:
-    """The text of a file as it is; None: it is no file, no text, or not kept."""
+    """The text of a file; None if it is no file, not text, or was not kept."""
     if state is None or state.kind != "file" or not state.blob:
         return None
     data = contents(state.blob)
@@ -146,7 +146,7 @@ def shown_chain(
 
 
 def with_renames(items: Sequence[ChangeShown], found: Sequence[Chain]) -> tuple[ChangeShown, ...]:
-    """A deletion and a creation of the same content are one rename, shown at the new path."""
+    """A deletion and a creation with the same content become one rename, shown at the new path."""
     gone = {
         (chain.before.blob, item.state): item
         for item, chain in zip(items, found, strict=True)

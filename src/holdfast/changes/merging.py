@@ -1,17 +1,17 @@
-"""Merging three texts by lines: what two sides made of a base. First by place (changes that do not touch each
-other), then by content, as `edit_files` finds its passages. What is not certain is no merge. Pure."""
+"""A three-way merge by lines. First by position (changes that do not touch), then by content, as
+`edit_files` finds its passages. If it is not certain, there is no merge. Pure."""
 
 from itertools import pairwise
 
 from holdfast.workspaces.files.diffs import Change, changed_lines
 from holdfast.workspaces.files.edits import Edited, PassageEdit, apply_edits
 
-# Lines around a change by which its place is found again.
+# Context lines by which the position of a change is found again.
 _AROUND = 3
 
 
 def merge_texts(base: str, ours: str, theirs: str) -> str | None:
-    """None: both changed the same lines."""
+    """The merged text; None if both sides changed the same lines."""
     if theirs in (ours, base):
         return ours
     if base == ours:
@@ -21,7 +21,7 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
 
 
 def lines_of(text: str) -> list[str]:
-    """Each with its end."""
+    """The lines, each with its line end."""
     return text.splitlines(keepends=True) if "\r" not in text and "\x0b" not in text else _split(text)
 
 
@@ -47,7 +47,7 @@ def _by_place(base: str, ours: str, theirs: str) -> str | None:
         if done and done[-1][1] != side and _touch(done[-1][0], change):
             before, _, made = done[-1]
             if before[:2] == change[:2] and made == new:
-                continue  # both did the same
+                continue  # both made the same change
             return None
         if start < at:
             return None
@@ -58,12 +58,12 @@ def _by_place(base: str, ours: str, theirs: str) -> str | None:
 
 
 def _touch(one: Change, other: Change) -> bool:
-    """Whether they change the same lines, or stand side by side: then their order is a guess."""
+    """Whether two changes overlap or are adjacent, where their order would be a guess."""
     return other[0] <= one[1]
 
 
 def _by_content(base: str, ours: str, theirs: str) -> str | None:
-    """Their changes as passages to be replaced in our text. Each must be found exactly once."""
+    """Applies their changes as passages to replace in our text. Each passage must occur exactly once."""
     old, new = _split(base), _split(theirs)
     changes = changed_lines(base, theirs)
     edits: list[PassageEdit] = []
@@ -73,7 +73,7 @@ def _by_content(base: str, ours: str, theirs: str) -> str | None:
         lead, trail = old[above:start], old[end:below]
         passage = "".join([*lead, *old[start:end], *trail])
         if not "".join(old[start:end]).strip() or not passage.strip():
-            # What was only added has nothing of its own by which its place is certain.
+            # An addition alone has no text of its own that fixes its position.
             return None
         edits.append(PassageEdit(old=passage, new="".join([*lead, *new[first:last], *trail])))
     if not edits:

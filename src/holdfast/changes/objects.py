@@ -1,5 +1,5 @@
-"""The contents of a workspace's files, in a shadow git repository of the server's own: loose objects in git's
-format, written and read here without running git, so that no setting, filter or hook of anybody counts."""
+"""The contents of a workspace's files, in a shadow git repository that belongs to the server: loose objects
+in git's format, read and written here without running git, so that no setting, filter or hook applies."""
 
 import hashlib
 import os
@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n"
-# Younger ones may belong to a checkpoint that is being written.
+# Newer objects may belong to a checkpoint that is being written.
 SWEPT_AFTER_SECONDS = 3600.0
 
 
 class Objects:
-    """Blocking. `directory` is the repository."""
+    """Blocking. `directory` is the shadow repository."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -28,7 +28,7 @@ class Objects:
             (directory / "config").write_text(_CONFIG)
 
     def put(self, data: bytes) -> str:
-        """The name of the content, which is kept from now on."""
+        """Keeps the content; returns its name."""
         whole = b"blob %d\0" % len(data) + data
         name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
         path = self._path(name)
@@ -46,7 +46,7 @@ class Objects:
         return name
 
     def get(self, name: str) -> bytes | None:
-        """None: it is not kept, or damaged."""
+        """The content; None if it is not kept or damaged."""
         try:
             whole = zlib.decompress(self._path(name).read_bytes())
         except (OSError, zlib.error):
@@ -59,7 +59,7 @@ class Objects:
         return sum(info.st_size for _, info in self._all())
 
     def sweep(self, needed: Collection[str], after_seconds: float = SWEPT_AFTER_SECONDS) -> int:
-        """Removes what nobody needs; how many."""
+        """Removes unneeded objects; returns how many."""
         now, count = time.time(), 0
         for path, info in self._all():
             if f"{path.parent.name}{path.name}" not in needed and now - info.st_mtime > after_seconds:

@@ -1,5 +1,5 @@
-"""Putting states into place: files, links and directories by descriptor, each whole or not at all.
-Directories are made before what is in them, and removed after it."""
+"""Writes files, links and directories by descriptor, each completely or not at all. Directories are made
+before their contents and removed after them."""
 
 import os
 import secrets
@@ -20,7 +20,7 @@ from holdfast.workspaces.files.writes import prepared
 
 
 def state_at(tree: Tree, path: str, objects: Objects) -> FileState | None:
-    """What stands there now; its content is kept. InvalidInput: it is nothing that can be kept."""
+    """What is at the path now; its content is kept. Raises InvalidInput if it cannot be kept."""
     parts = parts_of(path)
     try:
         with tree.place(parts, follow=False) as place, explained(parts):
@@ -45,7 +45,7 @@ def state_at(tree: Tree, path: str, objects: Objects) -> FileState | None:
 def put_all(
     tree: Tree, wanted: Mapping[str, WantedState], contents: Contents, guard: Guard
 ) -> dict[str, str]:
-    """Makes each path what is wanted; why not, by path, for those that could not be."""
+    """Puts each path into its wanted state; returns the reason for each path that failed."""
     failed: dict[str, str] = {}
     gone = [path for path, want in wanted.items() if want.state is None]
     made = [path for path, want in wanted.items() if want.state is not None]
@@ -54,7 +54,7 @@ def put_all(
             put(tree, path, wanted[path], contents, guard)
         except HoldfastError as error:
             failed[path] = error.text
-    # Modes of directories last: one that cannot be written would keep its own files out.
+    # Modes of directories last: a read-only directory could not receive its files.
     for path in sorted(made, reverse=True):
         state = wanted[path].state
         if state is not None and state.kind == "directory" and path not in failed:
@@ -98,7 +98,7 @@ def _remove(place: FilePlace, found: os.stat_result | None) -> None:
     if found is None:
         return
     if stat.S_ISDIR(found.st_mode):
-        # One that somebody put something into stays.
+        # A directory with unexpected contents stays.
         with suppress(OSError):
             os.rmdir(place.name, dir_fd=place.directory)
     else:
@@ -110,7 +110,7 @@ def parts_of(path: str) -> Parts:
 
 
 def _read(descriptor: int) -> bytes | None:
-    """None: it is too large to be kept."""
+    """The content; None if it is too large to be kept."""
     pieces: list[bytes] = []
     left = LARGEST_BYTES + 1
     while left > 0 and (piece := os.read(descriptor, min(left, 1 << 20))):

@@ -1,6 +1,6 @@
-"""What has to be written so that changes are as if they had not been made. Each change is taken back on what
-stands there now: what others did since is merged, and where that is not certain the file is left alone and
-named. Decides; writes nothing but contents."""
+"""Decides what to write to undo changes. Each change is undone on the current file: later edits by others
+are merged, and where a merge is not certain the file is left alone and reported. Writes nothing but
+contents."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -13,14 +13,14 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.shapes import Record
 from holdfast.workspaces.files.encoding import decode, encode
 
-# What stands at a path now.
+# What is at a path now.
 Now = Callable[[str], FileState | None]
 
 
 class Reversal(Record, frozen=True, kw_only=True):
     files: tuple[PlacedFile, ...]
     actions: tuple[FileAction, ...]
-    # Rows that are taken back; those of files that were left alone are not.
+    # Rows that are undone, without those of files that were left alone.
     rows: tuple[FileChange, ...]
 
     @property
@@ -81,7 +81,7 @@ def _reversed(
 
 
 def kept(wanted: WantedState, objects: Objects) -> FileState | None:
-    """The state that is wanted, with its content under a name."""
+    """The wanted state, with its content kept under a name."""
     if wanted.data is None or wanted.state is None:
         return wanted.state
     return FileState(kind=wanted.state.kind, mode=wanted.state.mode, blob=objects.put(wanted.data))
@@ -90,7 +90,7 @@ def kept(wanted: WantedState, objects: Objects) -> FileState | None:
 def part_of(
     before: FileState | None, after: FileState | None, chosen: frozenset[int], objects: Objects
 ) -> FileState | None:
-    """What `before` becomes with these hunks of the change alone. None: hunks mean nothing here."""
+    """`before` with only these hunks of the change applied. None if the change has no hunks."""
     old, new = text_in(before, objects.get), text_in(after, objects.get)
     like = after or before
     if like is None or (before is not None and old is None) or (after is not None and new is None):

@@ -1,6 +1,6 @@
-"""Review: what waits in a draft is applied to the workspace, or taken back in the draft, by file or hunk.
-Applying merges with what the workspace has now, and is written like every other act: noted first, whole or
-not at all."""
+"""Review: pending changes of a draft are applied to the workspace, or undone in the draft, by file or hunk.
+Applying merges with the current files of the workspace and is written like every other operation:
+recorded first, completely or not at all."""
 
 from collections.abc import Sequence
 
@@ -21,14 +21,14 @@ WAITING: tuple[ChangeState, ...] = ("pending", "conflict")
 
 
 class PickedChange(Record, frozen=True, kw_only=True):
-    """A change that waits, or some hunks of it."""
+    """A pending change, or some of its hunks."""
 
     row: FileChange
     hunks: frozenset[int] | None = None
 
 
 class DecidedReview(Record, frozen=True, kw_only=True):
-    """What is to be written, and the rows as they are from then on."""
+    """What to write, and the rows as they are afterwards."""
 
     files: tuple[PlacedFile, ...]
     rows: tuple[FileChange, ...]
@@ -44,7 +44,8 @@ def picked(
     turn: int | None,
     contents: Contents,
 ) -> list[PickedChange]:
-    """Directories go with what is in them. WrongState: a change looks different by now."""
+    """The selected changes, with the directories that they need. Raises WrongState if a change looks
+    different by now."""
     waiting = [row for row in rows if row.state in WAITING]
     if everything:
         return [PickedChange(row=row) for row in waiting]
@@ -64,7 +65,7 @@ def picked(
 
 
 def _directories(found: Sequence[PickedChange], waiting: Sequence[FileChange]) -> list[PickedChange]:
-    """Those that were made on the way to what was picked."""
+    """The new directories above the selected changes."""
     chosen = [each.row.path for each in found]
     known = {each.row.id for each in found}
     return [
@@ -78,7 +79,7 @@ def _directories(found: Sequence[PickedChange], waiting: Sequence[FileChange]) -
 
 
 class ReviewDecision:
-    """Blocking. `draft` and `workspace` are the contents kept for each; `by` decides."""
+    """Blocking. `draft` and `workspace` are the contents kept for each; `by` is who decides."""
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class ReviewDecision:
         self._rows.append(replace(each.row, state="conflict"))
 
     def apply(self, each: PickedChange, now: FileState | None) -> None:
-        """To the workspace, where this stands now."""
+        """Applies to the current files of the workspace."""
         row = each.row
         wanted_state = self._part(each)
         wanted = carried(now, row.before, wanted_state, self.contents)
@@ -121,7 +122,7 @@ class ReviewDecision:
             self._brought_over(now)
         if wanted is not None:
             self._files.append(PlacedFile(path=row.path, before=now, after=after))
-        # From here on the row says what was done to the workspace, so that it can be taken back there.
+        # From now on the row describes the change to the workspace, so that it can be undone there.
         done = replace(
             row,
             place=self._checkpoint.place,
@@ -137,7 +138,7 @@ class ReviewDecision:
         self._rows.append(self._shown(replace(row, before=wanted_state)))
 
     def reject(self, each: PickedChange, now: FileState | None) -> None:
-        """In the draft, where this stands now."""
+        """Undoes in the current files of the draft."""
         row = each.row
         rest = None
         if each.hunks is not None:
@@ -172,7 +173,7 @@ class ReviewDecision:
         return part
 
     def _brought_over(self, state: FileState | None) -> FileState | None:
-        """Its content is kept for the workspace too."""
+        """Keeps the content for the workspace too."""
         if state is not None and state.blob and (data := self.contents(state.blob)) is not None:
             self._workspace.put(data)
         return state

@@ -14,7 +14,7 @@ from holdfast.core.shapes import Record
 
 
 class ChosenChange(Record, frozen=True, kw_only=True):
-    """One change that somebody names: all of it, or some of its hunks, as it was shown."""
+    """One change that a person names, as it was shown: all of it, or some of its hunks."""
 
     id: str
     hunks: tuple[int, ...] | None = None
@@ -64,8 +64,8 @@ def selected(rows: Sequence[FileChange], selection: ChangeSelection, objects: Ob
 
 
 def _shown_rows(rows: Sequence[FileChange], chosen: ChosenChange, objects: Objects) -> list[FileChange]:
-    """The change that was shown under this id: the newest rows of its path whose difference has this hash.
-    WrongState: it looks different by now."""
+    """The rows of the change that was shown under this id: the newest ones of its path whose difference has
+    this hash. Raises WrongState if the change looks different by now."""
     last = next((row for row in rows if row.id == chosen.id), None)
     if last is None:
         raise NotFound("There is no such change, or it was decided already.")

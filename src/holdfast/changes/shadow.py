@@ -1,6 +1,6 @@
-"""What a workspace held when it was last looked at, and what is different now. Only files whose time, size,
-inode or mode moved are read. Nested repositories are ordinary files here; `.git` itself, what `.gitignore`
-names and contents over 5 MiB are not kept."""
+"""What a workspace contained at its last scan, and what is different now. Only files whose time, size,
+inode or mode changed are read. Nested repositories count as ordinary files; `.git`, ignored files and
+contents over 5 MiB are not kept."""
 
 import os
 import stat
@@ -22,13 +22,13 @@ from holdfast.workspaces.search.walk import rules_of
 LARGEST_BYTES = 5 * 1024 * 1024
 _DEPTH = 200
 _NAMED = 1000
-# File systems count time in ticks: what changed within the last of them may change again unseen.
+# File systems count time in ticks: a file that changed within the last tick may change again unnoticed.
 _TICK_NS = 20_000_000
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class SeenEntry(msgspec.Struct, frozen=True, array_like=True):
-    """An entry as it was last looked at."""
+    """An entry as it was at the last scan."""
 
     mtime_ns: int
     ctime_ns: int
@@ -50,17 +50,17 @@ class PathDifference(Record, frozen=True, kw_only=True):
 
 
 class WorkspaceLook(Record, frozen=True, kw_only=True):
-    """What differs from the look before, by path; and what is there and not kept."""
+    """What differs from the previous scan, by path, and what exists but is not kept."""
 
     differences: tuple[PathDifference, ...]
     skipped: tuple[str, ...]
-    # Whether there was a look before: else everything that is there is only taken note of.
+    # Whether there was a previous scan; otherwise everything is only recorded.
     first: bool
 
 
 class Shadow:
-    """Of one workspace. Blocking, one caller at a time. What a look found counts as seen only when it is told
-    so with `keep`: until then the next look finds it again."""
+    """The shadow of one workspace. Blocking, one caller at a time. What a scan found counts as seen only
+    after `keep`; until then the next scan finds it again."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -128,7 +128,7 @@ class Shadow:
             try:
                 info = entry.stat(follow_symlinks=False)
             except OSError:
-                continue  # gone meanwhile
+                continue  # deleted meanwhile
             old = before.get(path)
             if (
                 old is not None
@@ -137,7 +137,7 @@ class Shadow:
                 and old.size == info.st_size
                 and old.inode == info.st_ino
             ):
-                # As nearly always. What .gitignore says by now does not matter: it was kept before.
+                # The usual case. A later .gitignore does not matter: the file was kept before.
                 yield path, old
                 continue
             mode = info.st_mode
@@ -167,7 +167,7 @@ class Shadow:
                 yield path, seen
 
     def _read(self, name: str, directory: int, info: os.stat_result, started: int) -> SeenEntry | None:
-        """None: it is gone, unreadable, or neither file nor link."""
+        """The entry; None if it is gone, unreadable, or neither file nor link."""
         try:
             if stat.S_ISLNK(info.st_mode):
                 kind, blob = "link", self.objects.put(os.fsencode(os.readlink(name, dir_fd=directory)))
@@ -177,7 +177,7 @@ class Shadow:
                 return None
         except OSError:
             return None
-        # One that may still change within this tick is read again next time.
+        # A file that may still change within this tick is read again next time.
         fresh = max(info.st_mtime_ns, info.st_ctime_ns) > started - _TICK_NS
         mtime = 0 if fresh else info.st_mtime_ns
         mode = 0 if kind == "link" else stat.S_IMODE(info.st_mode)
@@ -205,7 +205,7 @@ def _opened(name: str, directory: int) -> int | None:
 
 
 def _is_kept(name: str) -> bool:
-    """Not temporary files of ours; nor names that are not UTF-8, which cannot be told to anybody."""
+    """Whether the path is kept: not our own temporary files, and no names that are not UTF-8."""
     if name.startswith(".holdfast-") and name.endswith(".tmp"):
         return False
     try:

@@ -1,12 +1,12 @@
-"""The source of a code step as a script of the workflow sandboxes: a function of `args` and `results` that
-starts nobody."""
+"""The source of a code step as a script for the workflow sandboxes: a function of `args` and `results` that
+starts no agents."""
 
 from holdfast.core.errors import BadFlow, BadScript
 from holdfast.flows.definition import CodeStep, Flow
 from holdfast.scripts.reader import ScriptReader
 from holdfast.scripts.source import Script
 
-# What stands before the source, in a line of its own.
+# Put before the source, on a line of its own.
 LINES_BEFORE = 1
 
 _PYTHON = (
@@ -33,7 +33,7 @@ def read_code(step: CodeStep, reader: ScriptReader) -> Script:
 
 
 def line_in_flow(step: CodeStep, line: int | None) -> int:
-    """Of a line of the script."""
+    """The line of the flow that a line of the script comes from."""
     return step.source_line + max(0, (line or 1) - 1 - LINES_BEFORE)
 
 

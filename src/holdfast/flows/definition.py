@@ -30,16 +30,16 @@ class _Step(Record, frozen=True, kw_only=True, tag_field="kind"):
     trigger_rule: TriggerRule = "all_success"
     # An expression; when it is false the step is skipped.
     when: str | None = None
-    # From the start of an attempt; None: as long as it takes.
+    # Counted from the start of an attempt; None: no limit.
     timeout_seconds: float | None = None
     # Further attempts after a failure or a timeout. The wait before them doubles.
     retries: int = 0
     backoff_seconds: float = BACKOFF_SECONDS
     batch: str | None = None
     on_failure: OnFailure = "fail_run"
-    # What people call it; None: its id.
+    # The name shown to people; None: the id.
     title: str | None = None
-    # Where it stands in the file.
+    # Its line in the file.
     line: int = 1
 
     kind: ClassVar[str]
@@ -69,7 +69,7 @@ class CodeStep(_Step, frozen=True, kw_only=True, tag="code"):
 class ApprovalStep(_Step, frozen=True, kw_only=True, tag="approval"):
     kind: ClassVar[str] = "approval"
     text: str
-    # A JSON Schema of what the person fills in.
+    # A JSON Schema of the form that the person fills in.
     form: dict[str, Json] | None = None
     # Names of users; None: whoever started the run.
     approvers: tuple[str, ...] | None = None
@@ -86,7 +86,7 @@ class Case(Record, frozen=True, kw_only=True):
 class SwitchStep(_Step, frozen=True, kw_only=True, tag="switch"):
     kind: ClassVar[str] = "switch"
     cases: tuple[Case, ...] = ()
-    # The steps that follow when no case does.
+    # The steps that run when no case is true.
     default: tuple[str, ...] = ()
 
     @property
@@ -97,14 +97,14 @@ class SwitchStep(_Step, frozen=True, kw_only=True, tag="switch"):
 class WorkflowStep(_Step, frozen=True, kw_only=True, tag="workflow"):
     kind: ClassVar[str] = "workflow"
     name: str
-    # Texts in it may be templates.
+    # Texts inside may be templates.
     args: Json = None
     budget: int | None = None
 
 
 class WaitStep(_Step, frozen=True, kw_only=True, tag="wait"):
     kind: ClassVar[str] = "wait"
-    # One of the two; templates.
+    # One of the two is set; templates.
     duration: str | None = None
     until: str | None = None
 
@@ -114,8 +114,8 @@ KINDS = ("agent", "code", "approval", "switch", "workflow", "wait")
 
 
 class FlowBatch(Record, frozen=True, kw_only=True):
-    """Steps that share slots. `timeout_seconds` runs from the first start in the batch. With `join`, whoever
-    depends on one of its steps from outside waits for all of them, and the rule must hold for all."""
+    """Steps that share slots. `timeout_seconds` counts from the first start in the batch. With `join`, a
+    step outside that depends on one of them waits for all of them, and the rule must hold for all."""
 
     max: int = 1
     timeout_seconds: float | None = None
@@ -132,7 +132,7 @@ class Flow(Record, frozen=True, kw_only=True):
     budget: int | None = None
     batches: dict[str, FlowBatch] = msgspec.field(default_factory=dict[str, FlowBatch])
     steps: tuple[Step, ...]
-    # A template of the result, and the name of the file that has it.
+    # A template of the result, and the name of the file it is saved as.
     report: str | None = None
     output: str | None = None
 

@@ -1,5 +1,5 @@
-"""Where flows are found: in the project, in the home directory, in the catalogue. The nearest of a name wins.
-A file that cannot be used is listed with what is wrong with it and hides nothing."""
+"""Where flows are found: in the project, in the home directory, in the catalogue. If several have the same
+name, the nearest wins. An unusable file is listed with its error and hides no other."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ MAX_FILES = 500
 
 
 class FlowFile(Record, frozen=True, kw_only=True):
-    """One file. Without a flow there is an error, and the name is the file's."""
+    """One file. If it holds no usable flow there is an error, and the name is the file's."""
 
     name: str
     origin: FlowOrigin
@@ -42,14 +42,14 @@ class FlowFile(Record, frozen=True, kw_only=True):
     error: str | None = None
     line: int | None = None
     column: int | None = None
-    # Stands before a flow of the catalogue that has the same name.
+    # Whether it hides a flow of the catalogue with the same name.
     hides_builtin: bool = False
     # The path of the nearer flow of the same name, which is run instead.
     hidden_by: str | None = None
 
 
 class FlowLibrary:
-    """`workspaces` None: there are none."""
+    """`workspaces` is None where there are none."""
 
     def __init__(
         self, workspaces: Workspaces | None, home: Path | None, evaluator: FlowEvaluator, reader: ScriptReader
@@ -60,19 +60,19 @@ class FlowLibrary:
         self._reader = reader
 
     async def read(self, text: str) -> Flow:
-        """The definition and the code in it, checked. Raises BadFlow."""
+        """The definition, with its code checked. Raises BadFlow."""
         flow = await self.evaluator.read(text)
         await asyncio.to_thread(check_code, flow, self._reader)
         return flow
 
     async def listed(self, workspace_id: WorkspaceId | None, owner_id: UserId) -> tuple[FlowFile, ...]:
-        """All of them, by name; of a name the nearest first."""
+        """All flows by name; among equal names the nearest first."""
         roots = await self._roots(workspace_id, owner_id)
         found = await asyncio.to_thread(lambda: [file for root in roots for file in _files(*root)])
         return _ranked([await self._checked(file) for file in found])
 
     async def find(self, name: str, workspace_id: WorkspaceId | None, owner_id: UserId) -> FlowFile:
-        """The one that is run when somebody says this name. Raises NotFound, or BadFlow."""
+        """The flow that this name stands for. Raises NotFound or BadFlow."""
         listed = await self.listed(workspace_id, owner_id)
         for file in listed:
             if file.name == name and file.flow is not None and file.hidden_by is None:

@@ -13,7 +13,7 @@ _DURATION = re.compile(
 
 
 def seconds_of(value: object) -> float:
-    """Raises ValueError with a sentence."""
+    """Raises ValueError; its text is a sentence for people."""
     found: float | None = None
     if isinstance(value, int | float) and not isinstance(value, bool):
         found = float(value)
@@ -31,7 +31,7 @@ def seconds_of(value: object) -> float:
 
 
 def moment_of(value: object) -> datetime:
-    """Raises ValueError with a sentence."""
+    """Raises ValueError; its text is a sentence for people."""
     try:
         found = datetime.fromisoformat(value.strip() if isinstance(value, str) else "")
     except ValueError:
@@ -42,7 +42,7 @@ def moment_of(value: object) -> datetime:
 
 
 def shown(seconds: float) -> str:
-    """As people write it."""
+    """In the form that people write."""
     left, pieces = timedelta(seconds=seconds), list[str]()
     for unit, size in _SECONDS.items():
         if unit == "s":

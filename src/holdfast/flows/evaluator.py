@@ -1,6 +1,6 @@
-"""The evaluator process of flows, seen from the server: reads definitions, evaluates expressions. However it
-ends, the answer is an error of the text that was asked about, and the next question starts another process.
-What was read is remembered by its content."""
+"""The server's side of the evaluator process, which reads definitions and evaluates expressions of flows.
+If the process dies, the text in question gets an error and the next request starts a new process.
+Definitions are cached by their content."""
 
 import asyncio
 import hashlib
@@ -30,7 +30,7 @@ from holdfast.scripts.reader import package_root
 
 MOST_PROCESSES = 2
 REMEMBERED = 256
-# Longer than the process itself waits for a child.
+# Longer than the process waits for one of its children.
 ANSWER_SECONDS = 90.0
 LINE_BYTES = 64 * 1024 * 1024
 
@@ -65,7 +65,7 @@ class FlowEvaluator:
         self._closed = False
 
     async def read(self, text: str) -> Flow:
-        """Raises BadFlow with line and column; TryAgain when no process can be had."""
+        """Raises BadFlow with line and column; TryAgain if no process can be started."""
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
         found = self._known.get(key)
@@ -79,8 +79,8 @@ class FlowEvaluator:
         return found.flow
 
     async def evaluate(self, wanted: Evaluate) -> tuple[Value, ...]:
-        """One value for each that was asked for. When the process breaks over them together, they are asked
-        one by one: only the one that does it has no value."""
+        """One value per request. If the process dies over all of them together, they are evaluated one by
+        one, so only the one at fault has no value."""
         match await self._ask(wanted):
             case Evaluated(values=values) if len(values) == len(wanted.asked):
                 return values
@@ -116,7 +116,7 @@ class FlowEvaluator:
         async with self._slots:
             line = b""
             for fresh in (False, True):
-                # One that waited may just have ended.
+                # An idle process may just have ended.
                 process = self._idle.pop() if self._idle and not fresh else await self._start()
                 try:
                     line = await _answered(process, encode(question) + b"\n")
@@ -149,7 +149,7 @@ class FlowEvaluator:
 
 
 async def _answered(process: asyncio.subprocess.Process, question: bytes) -> bytes:
-    """Without a line end: there is no answer."""
+    """A line without a line end is not an answer."""
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -167,6 +167,6 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _command_line() -> Sequence[str]:
-    """Behind the wall, where there is one."""
+    """Behind the wall, if this machine has one."""
     roots = list(dict.fromkeys(package_root(package) for package in _PACKAGES))
     return (*walled(roots), sys.executable, "-I", "-S", "-c", _BOOT, ":".join(roots))

@@ -1,4 +1,4 @@
-"""What the server and the evaluator process say to each other: JSON, one message a line."""
+"""The messages between the server and the evaluator process: JSON, one per line."""
 
 from typing import Annotated, Literal
 
@@ -45,7 +45,7 @@ class FlowRefused(Record, frozen=True, kw_only=True, tag="refused"):
 
 
 class Value(Record, frozen=True, kw_only=True):
-    """Or why there is none: the expression, and what is wrong with it."""
+    """A value, or the expression that has none and its error."""
 
     value: Json = None
     error: Sentence | None = None
@@ -57,7 +57,7 @@ class Evaluated(Record, frozen=True, kw_only=True, tag="evaluated"):
 
 
 class EvaluatorBroke(Record, frozen=True, kw_only=True, tag="broke"):
-    """The child that was to answer gave none."""
+    """The child process ended without an answer."""
 
     reason: Literal["time", "memory", "crashed"]
 

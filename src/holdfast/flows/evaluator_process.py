@@ -1,6 +1,6 @@
-"""The process in which flows are read and their expressions evaluated: what strangers wrote is parsed nowhere
-else. It takes one question a line. Each is answered by a child of its own, which can open nothing and has
-little time and memory: whatever a text does to its child, the next one begins clean."""
+"""The process in which flows are read and expressions are evaluated: untrusted text is parsed nowhere else.
+It takes one request per line. Each is answered by a forked child that can open no file and has little
+time and memory, so whatever a text does to its child, the next one starts clean."""
 
 import importlib
 import os
@@ -33,13 +33,13 @@ from holdfast.flows.expressions import ExpressionFault, evaluate, render
 from holdfast.flows.reading import read_flow
 
 MIB = 1024 * 1024
-# The interpreter with what it has loaded.
+# The interpreter and its loaded modules.
 OWN_MIB = 96
 EVALUATE_MIB, EVALUATE_SECONDS = 64, 1
 READ_MIB, READ_SECONDS = 256, 10
-# The machine may be busy: so much longer than the processor's time a child may take.
+# The machine may be busy: the wall-clock limit of a child is this much longer than its CPU limit.
 WALL_SECONDS = 30
-# Who is not asked for so long ends.
+# An idle process ends after this.
 IDLE_SECONDS = 60.0
 CHUNK_BYTES = 1 << 16
 NICE = 5
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _load() -> None:
-    """What is loaded when it is first used is loaded here: a child can open no file."""
+    """Loads what would otherwise be loaded on first use, because a child can open no file."""
     importlib.import_module("encodings.unicode_escape")
     importlib.import_module("encodings.idna")
     for module in ("jinja2.debug", "textwrap", "linecache", "tokenize", "unicodedata"):
@@ -199,7 +199,7 @@ def _give_up(memory_mib: int, seconds: int) -> None:
         resource.RLIMIT_NOFILE: 0,
         resource.RLIMIT_NPROC: 0,
         resource.RLIMIT_DATA: (OWN_MIB + memory_mib) * MIB,
-        # Whole seconds of the child alone, which has used nearly nothing so far.
+        # Whole seconds, for the child alone; it has used almost none so far.
         resource.RLIMIT_CPU: seconds,
     }
     for what, most in bounds.items():

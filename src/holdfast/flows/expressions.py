@@ -1,5 +1,5 @@
-"""Expressions and templates of flows: Jinja without statements, in a sandbox that changes nothing. It is
-imported by the evaluator process alone: it parses and evaluates what strangers wrote."""
+"""Expressions and templates of flows: Jinja without statements, in a sandbox that cannot change anything.
+Imported by the evaluator process alone, because it evaluates untrusted text."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from typing_extensions import override
 
 MAX_CHARACTERS = 64 * 1024
 MAX_RESULT = 1024 * 1024
-# The only names there are; results of steps that gave none are not among them.
+# The only names; steps without a result are not in `results`.
 NAMES = ("args", "results", "states", "run")
 
 
@@ -25,7 +25,7 @@ class ExpressionFault(ValueError):
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    # Each may be as large as its operands are long.
+    # The result of each can be as large as its operands.
     intercepted_binops = frozenset(("**", "*", "+", "%"))
 
     @override
@@ -38,7 +38,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     @override
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Data and the plain methods of texts: nothing with an underscore, no functions of ours."""
+        """Data and plain methods of strings: nothing with an underscore, none of our functions."""
         return not attr.startswith("_") and super().is_safe_attribute(obj, attr, value)
 
     @override
@@ -50,7 +50,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _repeated(left: Any, right: Any) -> int:
-    """How long a text or a list would be that is repeated."""
+    """The length that a repeated string or list would have."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, str | list | tuple) and isinstance(other, int):
             return len(cast("str | list[Any]", one)) * other
@@ -170,7 +170,7 @@ def _told(error: Exception) -> ExpressionFault:
 
 
 def _json(value: Any) -> Any:
-    """Generators of filters become lists; what is not JSON is refused."""
+    """Generators that filters return become lists; anything that is not JSON is refused."""
     match value:
         case None | bool() | int() | str():
             return value

@@ -44,7 +44,7 @@ def _check_names(flow: Flow, placed: dict[str, Placed]) -> None:
 
 
 def _check_circles(flow: Flow, placed: dict[str, Placed]) -> None:
-    """In the order of their dependencies; who is left is in a circle, or behind one."""
+    """Removes steps in the order of their dependencies; those that remain are in a cycle or depend on one."""
     waits = {step.id: set(step.deps) for step in flow.steps}
     followers: dict[str, list[str]] = {}
     for step in flow.steps:
@@ -73,7 +73,8 @@ def _circle(left: dict[str, set[str]]) -> list[str]:
 
 
 def check_batches(flow: Flow, placed: dict[str, Placed]) -> None:
-    """Whoever is outside of a batch with a join waits for all of it: nobody in it may wait for them."""
+    """A step outside that depends on a batch with a join waits for all of it, so no step of the batch may
+    depend on that step."""
     followers: dict[str, list[str]] = {}
     for step in flow.steps:
         for dep in step.deps:

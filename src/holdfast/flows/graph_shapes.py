@@ -1,4 +1,4 @@
-"""A flow's graph as clients draw it: steps and what they depend on, branches of switches, batches."""
+"""A flow's graph for clients to draw: steps with their dependencies, branches of switches, batches."""
 
 from holdfast.core.flow_runs import StepKind
 from holdfast.core.shapes import Json, Record
@@ -25,7 +25,7 @@ class GraphStep(Record, frozen=True, kw_only=True):
     timeout_seconds: float | None
     on_failure: OnFailure
     branches: tuple[Branch, ...] = ()
-    # What a person fills in to approve.
+    # The form that a person fills in to approve.
     form: dict[str, Json] | None = None
     approvers: tuple[str, ...] | None = None
 
@@ -40,7 +40,7 @@ class GraphBatch(Record, frozen=True, kw_only=True):
 class FlowGraph(Record, frozen=True, kw_only=True):
     steps: tuple[GraphStep, ...]
     batches: tuple[GraphBatch, ...]
-    # The name of the file that has the report.
+    # The name of the report's file.
     output: str | None
 
 

@@ -1,6 +1,6 @@
-"""YAML (and JSON, which is YAML too) as values that know where they stand. Read event by event, so that
-nothing is built that was not counted: no anchors, aliases or tags, no key twice, bounded depth and number.
-Scalars are read as JSON has them; `yes`, `on` and `12:30` are texts."""
+"""YAML (and JSON, which is YAML too) as values that know their line and column. Read event by event, so
+that nothing is built before it is counted: no anchors, aliases, tags or duplicate keys, limited depth
+and count. Scalars have the types of JSON; `yes`, `on` and `12:30` are strings."""
 
 import math
 import re
@@ -35,14 +35,14 @@ _CONSTANTS: dict[str, Json] = {
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A value with its place in the text; the members of a mapping, or the items of a list."""
+    """A value with its position in the text, and the members of a mapping or the items of a list."""
 
     value: Json
     line: int
     column: int
     members: "dict[str, Placed]" = field(default_factory=dict[str, "Placed"])
     items: "tuple[Placed, ...]" = ()
-    # Of a text that is a block (`|`): its first line is the next one.
+    # A block string (`|`): its first line is the next one.
     is_block: bool = False
 
     def bad(self, sentence: str) -> BadFlow:
@@ -69,7 +69,7 @@ def read_placed(text: str) -> Placed:
 
 
 def _parse(text: str) -> Iterator[events.Event]:
-    # Its types are incomplete.
+    # Its type stubs are incomplete.
     parse: Any = getattr(yaml, "parse")  # noqa: B009
     return parse(text, Loader=_LOADER)
 

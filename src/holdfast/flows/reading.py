@@ -1,5 +1,5 @@
-"""The text of a flow, read and checked: every field by its kind, and the graph as a whole. What is wrong is
-one sentence with line and column. Runs in the evaluator process, because it parses what strangers wrote."""
+"""Reads and checks the text of a flow: every field by its kind, then the graph as a whole. An error is one
+sentence with line and column. Runs in the evaluator process, because the text is untrusted."""
 
 import re
 from collections.abc import Callable, Iterable

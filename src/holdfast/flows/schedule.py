@@ -1,6 +1,6 @@
-"""What happens next in a run: one pure function over its rows. It reads no clock and does nothing; whoever
-performs what it says writes the rows and asks again. The same rows always give the same answer, so a worker
-that takes a run over goes on as the one before would have."""
+"""What happens next in a run: one pure function over its rows. It reads no clock and has no effects; the
+driver performs the answer, writes the rows and calls it again. The same rows always give the same
+answer, so a worker that takes over continues as the previous one would have."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from holdfast.flows.durations import shown
 
 Rows = Mapping[str, FlowStep]
 
-# What became of a dependency, as a trigger rule sees it.
+# How a dependency ended, as a trigger rule sees it.
 Outcome = Literal["pending", "succeeded", "failed", "skipped"]
-# What a trigger rule says.
+# The verdict of a trigger rule.
 Verdict = Literal["wait", "run", "skipped", "upstream_failed"]
-# Whether a switch has taken a step out: every way to it is excluded, one is open, or it is not known yet.
+# Whether switches exclude a step: every path to it is excluded, one is open, or it is not known yet.
 Way = Literal["excluded", "open", "unknown"]
 
 _OUTCOME: dict[StepState, Outcome] = {
@@ -30,15 +30,15 @@ _OUTCOME: dict[StepState, Outcome] = {
     "cancelled": "failed",
     "skipped": "skipped",
 }
-# They hold a slot of their batch.
+# Steps in these states hold a slot of their batch.
 ACTIVE: tuple[StepState, ...] = ("running", "waiting")
 MAX_BACKOFF_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """One round. `changed` are rows that need nothing but to be written. The others need something to be done
-    first, all of one kind: a condition evaluated (`ask`), a switch decided, code run, or a step begun."""
+    """One round. Rows in `changed` only need to be written. The other fields name steps that need work
+    first, all of one kind: evaluate a condition (`ask`), decide a switch, run code, or start a step."""
 
     changed: tuple[FlowStep, ...] = ()
     ask: tuple[str, ...] = ()
@@ -49,7 +49,8 @@ class Moves:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Nothing to do before something ends, or before `until`. `is_waiting`: only people and time can."""
+    """Nothing to do until something ends, or until the time `until`. `is_waiting`: only people or time can
+    change that."""
 
     until: datetime | None
     is_waiting: bool
@@ -71,8 +72,8 @@ Decision = Moves | Rest | FlowFinished | Stuck
 
 
 class Graph:
-    """A flow with what is looked up again and again. Steps are in an order in which none comes before its
-    dependencies; those in a circle, which no checked flow has, come last."""
+    """A flow with lookup tables. Steps are ordered so that none comes before its dependencies; steps in a
+    cycle, which no checked flow has, come last."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
@@ -89,7 +90,7 @@ class Graph:
         self.order = self._ordered()
 
     def below(self, step_id: str) -> set[str]:
-        """All that follow a step, near and far."""
+        """All steps that depend on a step, directly or not."""
         found: set[str] = set()
         waiting = list(self.followers.get(step_id, ()))
         while waiting:
@@ -114,7 +115,7 @@ class Graph:
 
 
 def decide(graph: Graph, rows: Rows, now: datetime, *, slots: int) -> Decision:
-    """`slots`: how many agents and workflows of the run may work at once."""
+    """`slots`: how many agents and workflows of the run may work at the same time."""
     if expired := _expired(graph, rows, now):
         return Moves(changed=expired)
     ways = ways_of(graph, rows)
@@ -144,8 +145,8 @@ def decide(graph: Graph, rows: Rows, now: datetime, *, slots: int) -> Decision:
 
 
 def judge(rule: TriggerRule, outcomes: Iterable[Outcome]) -> Verdict:
-    """Whether a step may run, by what became of its dependencies. Whatever is said before all of them have
-    ended would be said afterwards too, in whichever order they end."""
+    """Whether a step may run, given how its dependencies ended. A verdict given before all of them have
+    ended stays the same, whatever order the others end in."""
     found = list(outcomes)
     if not found or rule == "always":
         return "run"
@@ -188,8 +189,8 @@ def verdict_on(graph: Graph, rows: Rows, ways: Mapping[str, Way], step: Step) ->
 
 
 def outcomes_for(graph: Graph, rows: Rows, ways: Mapping[str, Way], step: Step) -> list[Outcome]:
-    """Of its dependencies, as this step sees them: what a switch took away counts as skipped, and steps of a
-    batch with a join count as failed or skipped, all of them, when the join does not hold."""
+    """The outcomes of a step's dependencies, as this step sees them. Steps that a switch excluded count as
+    skipped; if the join of a batch does not hold, all its steps count as failed or skipped."""
     joins: dict[str, Verdict] = {}
     found: list[Outcome] = []
     for dep in step.deps:
@@ -247,7 +248,7 @@ def _edge(graph: Graph, rows: Rows, ways: Mapping[str, Way], dep: str, step_id: 
 
 
 def chosen(switch: SwitchStep, case: int | None) -> tuple[str | None, tuple[str, ...]]:
-    """The label and the steps of the case that is true; None: of the default."""
+    """The label and steps of the case that is true, or of the default if none is."""
     if case is None:
         return None, switch.default
     return switch.cases[case].label, switch.cases[case].steps
@@ -308,7 +309,7 @@ def _expired(graph: Graph, rows: Rows, now: datetime) -> tuple[FlowStep, ...]:
 
 
 def batch_deadlines(graph: Graph, rows: Rows) -> dict[str, datetime]:
-    """Of batches that have begun and have a timeout."""
+    """Deadlines of batches that have started and have a timeout."""
     found: dict[str, datetime] = {}
     for name, batch in graph.flow.batches.items():
         if batch.timeout_seconds is None:
@@ -320,7 +321,7 @@ def batch_deadlines(graph: Graph, rows: Rows) -> dict[str, datetime]:
 
 
 def timed_out(step: Step, row: FlowStep, now: datetime) -> FlowStep:
-    """Its deadline has passed."""
+    """The row of a step whose deadline has passed."""
     limit = "" if step.timeout_seconds is None else f" within {shown(step.timeout_seconds)}"
     match step:
         case WaitStep():
@@ -338,7 +339,7 @@ def timed_out(step: Step, row: FlowStep, now: datetime) -> FlowStep:
 
 
 def answered(step: ApprovalStep, row: FlowStep, answer: Answer, now: datetime) -> FlowStep:
-    """A person, or the timeout in their place, has decided."""
+    """The row of an approval that a person decided, or the timeout in their place."""
     row = replace(
         row,
         answer=answer,
@@ -353,7 +354,7 @@ def answered(step: ApprovalStep, row: FlowStep, answer: Answer, now: datetime) -
 def failed(
     step: Step, row: FlowStep, now: datetime, *, reason: StepReason, detail: str | None, final: bool = False
 ) -> FlowStep:
-    """An attempt has failed or took too long: the next one waits out its backoff, unless there is none.
+    """The row after an attempt failed or timed out: it waits for the next attempt, if there is one.
     `final`: another attempt would fail in the same way."""
     if final or row.retried >= step.retries:
         state: StepState = "timed_out" if reason == "timeout" else "failed"
@@ -389,7 +390,8 @@ def ended(
 
 
 def _begin(graph: Graph, rows: Rows, free: list[Step], now: datetime, slots: int) -> Moves | None:
-    """Switches, else code, else whatever takes time, as far as there are slots. Who has none is told so."""
+    """Starts switches, else code, else steps that take time, as long as there are slots. Steps without a
+    slot say so."""
     if switches := tuple(step.id for step in free if step.kind == "switch"):
         return Moves(choose=switches)
     late = {name for name, until in batch_deadlines(graph, rows).items() if until <= now}
@@ -416,7 +418,7 @@ def _begin(graph: Graph, rows: Rows, free: list[Step], now: datetime, slots: int
                 slots -= 1
     admitted: list[Step] = []
     refused: list[FlowStep] = []
-    # Code goes first, so it is admitted first.
+    # Code is run first, so it is admitted first.
     for step in sorted(free, key=lambda step: step.kind != "code"):
         row = rows[step.id]
         works = step.kind in ("agent", "workflow")
@@ -438,7 +440,7 @@ def _begin(graph: Graph, rows: Rows, free: list[Step], now: datetime, slots: int
 
 
 def _is_due(row: FlowStep, now: datetime) -> bool:
-    """Its backoff is over, and what the attempt before left behind is at rest."""
+    """Whether the backoff is over and the previous attempt is at rest."""
     return row.previous_chat_id is None and (row.deadline_at is None or row.deadline_at <= now)
 
 
@@ -461,7 +463,7 @@ def _end(graph: Graph, rows: Rows, now: datetime) -> Decision:
 
 
 def failing(graph: Graph, rows: Rows) -> tuple[str, ...]:
-    """Steps that fail the run: they failed or took too long, nobody said to go on, and nothing after them
+    """Steps that fail the run: they failed or timed out, `on_failure` does not continue, and no later step
     succeeded."""
     return tuple(
         step.id
@@ -473,8 +475,8 @@ def failing(graph: Graph, rows: Rows) -> tuple[str, ...]:
 
 
 def begins_again(graph: Graph, rows: Rows, wanted: Iterable[str]) -> tuple[FlowStep, ...]:
-    """These steps and all that follow them, as if they had not been run. The attempt rises, so that whatever
-    is still on its way from before is refused."""
+    """Resets these steps and all that depend on them. The attempt number rises, so late results of earlier
+    attempts are refused."""
     names = set(wanted)
     for name in tuple(names):
         names |= graph.below(name)

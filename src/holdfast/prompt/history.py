@@ -26,10 +26,10 @@ _Results = dict[CallId, ToolResult]
 class PromptHistory:
     def __init__(self, entries: Iterable[HistoryEntry] = ()) -> None:
         self._shown: list[PromptMessage] = []
-        # The message of history that each of these was made of; and the segments of those that were measured.
+        # The history entry that each of these was made from; and the segments of those that were measured.
         self._ids: list[MessageId | None] = []
         self._measured: list[Segments] = []
-        # Those among the parts that are shown.
+        # The parts that are shown.
         self.files: list[File] = []
         # The calls of the newest message that have no result yet.
         self._open: tuple[ToolCall, ...] = ()
@@ -48,11 +48,11 @@ class PromptHistory:
             self._add(entry)
 
     def shown(self) -> tuple[PromptMessage, ...]:
-        """All of it, as it may be sent now."""
+        """The whole history, valid to be sent now."""
         return (*self._shown, *self._closing()) or (_CONTINUED,)
 
     def segments(self) -> Segments:
-        """Of what `shown` shows. Each message is measured once."""
+        """The segments of what `shown` returns. Each message is measured once."""
         for number in range(len(self._measured), len(self._shown)):
             message_id = self._ids[number] if number < len(self._ids) else None
             self._measured.append(segments_of(message_pieces(self._shown[number], message_id)))
@@ -60,7 +60,7 @@ class PromptHistory:
         return tuple(segment for segments in (*self._measured, *added) for segment in segments)
 
     def _unstored(self) -> Iterable[PromptMessage]:
-        """Those that `shown` adds."""
+        """The messages that `shown` adds and that are not stored."""
         closing = tuple(self._closing())
         return closing if closing or self._shown else (_CONTINUED,)
 
@@ -69,7 +69,7 @@ class PromptHistory:
         self._enter(entry)
         self._ids += [None] * (len(self._shown) - len(self._ids))
         if self._ids and (len(self._shown) > before or entry.boundary):
-            # Whatever had to stand before it was made up; the last one is this entry.
+            # Messages before it were inserted; the last one is this entry.
             self._ids[-1] = entry.id
 
     def _enter(self, entry: HistoryEntry) -> None:
@@ -98,7 +98,7 @@ class PromptHistory:
         parts = entry.parts
         if not _is_plain(parts):
             parts = _answer_parts(parts)
-            # Reasoning alone says nothing, and providers refuse a message that is nothing else.
+            # Providers refuse a message of reasoning alone.
             if all(isinstance(part, (Reasoning, Source)) for part in parts):
                 return
             self._open = unanswered(parts, ())
@@ -118,7 +118,7 @@ class PromptHistory:
         self._open, self._interrupted = (), False
 
     def _closing(self) -> Iterable[PromptMessage]:
-        """What must come between the newest message and whatever follows."""
+        """What must be inserted between the newest message and the next one."""
         if self._open:
             yield _results_message(self._open, self._results)
         if self._interrupted:
@@ -150,7 +150,7 @@ def _is_plain(parts: Parts) -> bool:
 
 
 def _is_word(part: Part) -> bool:
-    """Whether a user may say it, and it is not empty."""
+    """Whether the part may be in a user message and is not empty."""
     match part:
         case Text(text=text) | Notice(text=text):
             return bool(text.strip())
@@ -161,7 +161,7 @@ def _is_word(part: Part) -> bool:
 
 
 def _answer_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """What a model may have said: no call twice, and only results of calls that its provider ran itself."""
+    """The parts of an answer: no call twice, and only results of calls that the provider ran itself."""
     kept: list[Part] = []
     calls: dict[CallId, ToolCall] = {}
     for part in parts:
@@ -186,7 +186,7 @@ def _answer_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 def _with_object(call: ToolCall) -> ToolCall:
-    """Providers accept nothing but an object."""
+    """Providers accept only objects as input."""
     if isinstance(call.input, dict):
         return call
     return replace(call, input={RAW: encode_text(call.input)})

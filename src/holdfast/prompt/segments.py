@@ -16,7 +16,7 @@ from holdfast.prompt.summaries import BOUNDARY
 from holdfast.providers.interface import ModelRequest, PromptMessage, ToolSpec
 
 BYTES_A_TOKEN = 4
-# About what a picture, or a page of a document, is counted as.
+# The estimated tokens of a picture or a document page.
 PICTURE_TOKENS = 1200
 DOCUMENT_BYTES_A_TOKEN = 40
 LABEL_CHARACTERS = 60
@@ -30,7 +30,7 @@ class SegmentContent(Record, frozen=True, kw_only=True):
 
 
 class Told(Record, frozen=True, kw_only=True):
-    """One source of the instructions in history: its place, its name, and how long its text is."""
+    """One source of the instructions in history: its place, its name and the length of its text."""
 
     place: str
     label: str
@@ -39,7 +39,7 @@ class Told(Record, frozen=True, kw_only=True):
 
 
 def pieces(request: ModelRequest, labels: Sequence[str] = ()) -> tuple[SegmentContent, ...]:
-    """All of a request. `labels` name the parts of its system prompt."""
+    """The pieces of a whole request. `labels` name the parts of its system prompt."""
     return (
         *system_pieces(request.system, labels),
         *tool_pieces(request.tools),
@@ -54,7 +54,7 @@ class Rebuilt(Record, frozen=True, kw_only=True):
 
 
 def request_of(contents: Iterable[SegmentContent]) -> Rebuilt:
-    """What the pieces were cut from."""
+    """The request that the pieces were cut from."""
     by_kind: dict[str, list[bytes]] = {"system": [], "tools": [], "message": []}
     for piece in contents:
         kind = piece.segment.kind if piece.segment.kind in ("system", "tools") else "message"
@@ -67,12 +67,12 @@ def request_of(contents: Iterable[SegmentContent]) -> Rebuilt:
 
 
 def _lines(contents: Iterable[bytes]) -> list[bytes]:
-    """JSON has no line feeds of its own: each value of a request ends with one."""
+    """Each value of a request ends with a line feed, which never occurs inside its JSON."""
     return b"".join(contents).splitlines()
 
 
 def estimate(request: ModelRequest) -> int:
-    """Tokens of it, about."""
+    """An estimate of its tokens."""
     return estimated_tokens(segments_of(pieces(request)))
 
 
@@ -90,7 +90,7 @@ def system_pieces(system: Sequence[str], labels: Sequence[str] = ()) -> Iterator
 
 
 def tool_pieces(tools: Sequence[ToolSpec]) -> Iterator[SegmentContent]:
-    """One for each run of tools that come from the same place."""
+    """One piece for each group of consecutive tools from the same source."""
     group, content, count = "", b"", 0
     for tool in tools:
         name = _source_of(tool.name)
@@ -104,13 +104,13 @@ def tool_pieces(tools: Sequence[ToolSpec]) -> Iterator[SegmentContent]:
 
 
 def _source_of(name: str) -> str:
-    """A tool of an MCP server is named after it."""
+    """The source of a tool; tools of an MCP server are named after it."""
     server, found, _ = name.removeprefix("mcp__").partition("__")
     return f"MCP server {server}" if found else "tools"
 
 
 def message_pieces(message: PromptMessage, message_id: MessageId | None = None) -> Iterator[SegmentContent]:
-    """One for most messages. What a workspace told is one for each source, and each file is one."""
+    """Usually one piece per message. Workspace instructions have one per source, and files have one each."""
     told = _told(message, message_id)
     if told is not None:
         yield from told
@@ -132,7 +132,7 @@ def message_pieces(message: PromptMessage, message_id: MessageId | None = None) 
 
 
 def _around(message: PromptMessage) -> tuple[bytes, bytes]:
-    """What stands before the first part and behind the last."""
+    """The text before the first part and after the last."""
     empty = encode(msgspec.structs.replace(message, parts=()))
     head, _, tail = empty.partition(b'"parts":[]')
     return head + b'"parts":[', b"]" + tail + b"\n"
@@ -165,7 +165,7 @@ def _told(message: PromptMessage, message_id: MessageId | None) -> list[SegmentC
 
 
 def told_sources(notice: Notice) -> tuple[Told, ...]:
-    """The sources of this text, if it says them and they add up."""
+    """The sources that the text lists, if their lengths add up."""
     data: Json = notice.data
     if not isinstance(data, dict):
         return ()
@@ -191,7 +191,7 @@ def _kind(message: PromptMessage) -> SegmentKind:
 
 
 def _label(message: PromptMessage) -> str:
-    """Short, and the same each time: whoever reads a list of them knows which one is meant."""
+    """A short, stable label for lists of segments."""
     words = next((text for part in message.parts if (text := _words(part))), "")
     return f"{message.role}: {words}" if words else message.role
 

@@ -62,7 +62,7 @@ def chat(subject: PromptSubject) -> str | None:
 
 
 def beginning(subject: PromptSubject) -> str | None:
-    """The day the chat began, the same in all its requests: a clock would change the prefix."""
+    """The day the chat began, the same in all its requests: the current time would change the prefix."""
     if subject.began_at is None:
         return None
     return f"This chat began on {subject.began_at:%A, %d %B %Y} (UTC). The server runs on {_system()}."
@@ -83,6 +83,6 @@ def system(subject: PromptSubject) -> tuple[str, ...]:
 
 
 def labelled(subject: PromptSubject) -> tuple[tuple[str, str], ...]:
-    """The same, each with the name of what said it."""
+    """The same, each with the name of its source."""
     found = ((source.__name__.replace("_", " "), segments((source,), subject)) for source in SOURCES)
     return tuple((label, text) for label, texts in found for text in texts)

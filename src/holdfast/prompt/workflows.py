@@ -1,4 +1,4 @@
-"""What a model is told of a workflow that the person started in its chat."""
+"""What a model is told about a workflow that the person started in its chat."""
 
 from holdfast.core.ids import RunId
 from holdfast.core.runs import RunError, RunStatus

@@ -1,5 +1,5 @@
-"""What a workspace tells the agents that work in it: the instructions people wrote, and which skills there
-are. A chat without a workspace only has the server's instructions."""
+"""What agents are told about their workspace: the instructions that people wrote, and the available skills.
+A chat without a workspace has only the server's instructions."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,12 +11,12 @@ from holdfast.workspaces.places.chat_directory import Workspaces
 from holdfast.workspaces.places.instructions import LIMIT_BYTES, Instructions, read_instructions
 from holdfast.workspaces.places.skills import Skill, list_skills
 
-# Records that there are none, so that they are not looked for before every model call.
+# Records that there are none, so that they are not searched for before every model call.
 NO_INSTRUCTIONS = "This workspace has no instructions of its own."
 
 
 class Workplace:
-    """The place of work, as it is when the chat first works there: it enters history once."""
+    """The workspace as it is when the chat first works there; it enters history once."""
 
     place: PromptPlace = "instructions"
 
@@ -94,7 +94,7 @@ class SkillList:
 
 
 def instructions_text(found: Iterable[Instructions]) -> str:
-    """Each file with its source named; empty if there are none."""
+    """Each file with its source; empty if there are none."""
     return "\n\n".join(f"Instructions from {each.source}:\n\n{_with_cut(each)}" for each in found)
 
 

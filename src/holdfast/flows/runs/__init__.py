@@ -1,1 +1,1 @@
-"""Runs of flows: how they begin, who drives them, what people say to them."""
+"""Flow runs: how they start, how they are driven, and what people do to them."""

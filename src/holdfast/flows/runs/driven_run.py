@@ -105,7 +105,7 @@ class DrivenRun:
         return refusals
 
     def _tell(self, row: FlowStep) -> None:
-        """What people should know of a step that failed or is tried again."""
+        """A log line for each step that failed or is tried again."""
         if row.state in ("failed", "timed_out") or row.reason == "retry":
             what = "is tried again" if row.reason == "retry" else row.state.replace("_", " ")
             self.rows.say(

@@ -30,12 +30,12 @@ from holdfast.worker.agent_starts import AgentStarts
 
 log = structlog.get_logger(__name__)
 
-# A run that waits for less than this is not let go: who takes it up again may have another clock.
+# A run that waits for less than this keeps its lease: the next owner may have another clock.
 HOLD_SECONDS = 30.0
 
 
 class FlowLost(Exception):
-    """The run is somebody else's, over, or gone."""
+    """The run has another owner, is over, or was deleted."""
 
 
 class FlowDriver:
@@ -54,7 +54,7 @@ class FlowDriver:
         self._awake.set()
 
     def hear(self, chat_id: ChatId, status: Status | None) -> None:
-        """A chat moved, perhaps one of ours."""
+        """A chat changed, perhaps one of this run's."""
         rows = self._driven.loaded
         if rows is None:
             return
@@ -68,7 +68,7 @@ class FlowDriver:
             self.wake()
 
     def hear_run(self, run_id: RunId, version: int, over: bool) -> None:
-        """A run moved: ours, because a person wrote, or one that a step of ours waits for."""
+        """A run changed: this one, because a person acted on it, or a workflow run that a step waits for."""
         if run_id == self._driven.run.id:
             if version > self._driven.version:
                 self._is_stale = True
@@ -77,8 +77,8 @@ class FlowDriver:
             self.wake()
 
     async def drive(self) -> None:
-        """Until the run is over, waits for people, or is not ours any more. Cancelled, it leaves everything
-        to whoever comes next."""
+        """Drives the run until it is over, waits for people, or has another owner. If this is cancelled,
+        the next owner continues from the rows."""
         try:
             try:
                 await self._drive()
@@ -94,7 +94,7 @@ class FlowDriver:
             log.info("flow run let go", run_id=self._driven.run.id, reason=str(error))
 
     async def fail(self, reason: str) -> None:
-        """The run fails as it is; nothing of it is run again."""
+        """Fails the run without running anything again."""
         with suppress(FlowLost):
             await self._load()
             while not await self._stop("failed", FlowError(message=reason)):
@@ -113,7 +113,7 @@ class FlowDriver:
                 self._is_stale = True
 
     async def _pulse(self) -> bool:
-        """Whether the run is not to be driven any longer."""
+        """One pulse; whether it was the last."""
         await self._ends.collect()
         rows, now = self._driven.rows, self._driven.clock.now()
         if (late := self._run_deadline) is not None and late <= now:
@@ -148,7 +148,7 @@ class FlowDriver:
         return None if not seconds or started_at is None else started_at + timedelta(seconds=seconds)
 
     async def _rest(self, until: datetime | None) -> None:
-        """Until something may have ended, or something is due."""
+        """Waits until something may have ended or is due."""
         due = [moment for moment in (until, self._run_deadline) if moment is not None]
         left = (
             (min(due) - self._driven.clock.now()).total_seconds()
@@ -158,7 +158,7 @@ class FlowDriver:
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, min(left, self._driven.settings.poll_seconds))):
                 await self._awake.wait()
-        # Nobody said anything for so long: a hint may be lost.
+        # No hint came in all that time: one may have been lost.
         self._ends.look_for_people = self._ends.look_for_people or not self._awake.is_set()
         self._awake.clear()
 
@@ -211,7 +211,7 @@ class FlowDriver:
         return await self._end(FlowEnding(status="succeeded", result=result))
 
     async def _report(self) -> Json:
-        """Of a run that failed: if there is enough to make one."""
+        """The report of a failed run, if its steps give enough to make one."""
         if self._driven.graph.flow.report is None:
             return None
         (value,) = await self._driven.evaluated(
@@ -220,7 +220,7 @@ class FlowDriver:
         return value.value
 
     async def _stop(self, status: str, error: FlowError) -> bool:
-        """Ends the run with whatever is open in it."""
+        """Ends the run and its open steps."""
         now = self._driven.clock.now()
         for row in list(self._driven.rows.steps.values()):
             if not row.is_final:

@@ -1,5 +1,5 @@
-"""Runs of flows as a duty of a worker: takes those that nobody works on and those whose time has come, and
-drives each. Runs that nobody wants any more are cancelled, agents that outlived their run are stopped."""
+"""Flow runs as a duty of a worker: takes runs without an owner and those that are due, and drives each.
+Runs that no caller waits for any more are cancelled; agents that outlived their run are stopped."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -30,7 +30,7 @@ class FlowDuty(LeasedDuty[FlowRunId, FlowDriver]):
         super().__init__("flow_run", crashes)
         self._resources = resources
         self._chats = chats
-        # Whether we may hold a run that we do not drive.
+        # Whether this worker may hold a run that it does not drive.
         self._dropped = False
 
     @property
@@ -62,14 +62,14 @@ class FlowDuty(LeasedDuty[FlowRunId, FlowDriver]):
         try:
             await work
         except Exception:
-            # Not even its failure could be written: perhaps it can be later.
+            # Not even the failure could be written; it may work later.
             log.exception("flow run dropped", run_id=held.run_id)
             await asyncio.sleep(self.poll_seconds)
             self._dropped = True
 
     @override
     async def look(self) -> None:
-        """Runs that were cancelled, or that somebody else has: they end here at once."""
+        """Stops driving runs that were cancelled or have another owner."""
         before = dict(self.held)
         ours = await self._resources.store.read(flow_runs.standing(self.lease.worker_id))
         for run_id, driver in before.items():
@@ -105,12 +105,12 @@ class FlowDuty(LeasedDuty[FlowRunId, FlowDriver]):
 
     @override
     async def close(self) -> None:
-        """Others need not wait for the lease to run out."""
+        """So that others need not wait for the lease to expire."""
         with suppress(HoldfastError):
             await self._resources.store.write(flow_runs.release(self.lease.worker_id))
 
     async def _sweep(self) -> bool:
-        """Runs that nobody wants any more, and agents that outlived their run."""
+        """Cancels runs that no caller waits for, and stops agents that outlived their run."""
         store = self._resources.store
         unwanted, left_over = await store.read(
             flow_runs.unwanted(SWEPT_AT_ONCE), flow_runs.left_over(SWEPT_AT_ONCE)

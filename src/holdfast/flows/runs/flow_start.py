@@ -1,6 +1,5 @@
-"""How runs of flows begin, and what people do to them: answer an approval, run failed steps again, cancel.
-A run keeps the text of its flow and what was read of it; everything else about it happens where its lease
-is."""
+"""How flow runs start, and what people do to them: answer an approval, retry failed steps, cancel. A run
+keeps the text of its flow and its parsed definition; everything else is done by the owner of its lease."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -33,7 +32,7 @@ from holdfast.tools.schema import Shape
 T = TypeVar("T")
 
 TRIES = 20
-# How a run that is over lends: one that took too long failed.
+# How an ended run lends its answers: one that timed out counts as failed.
 _LENT_AS: dict[FlowStatus, RunStatus] = {
     "succeeded": "succeeded",
     "failed": "failed",
@@ -44,13 +43,13 @@ RETRIED = ("failed", "timed_out", "upstream_failed", "cancelled", "skipped")
 
 
 class FlowRequest(Record, frozen=True, kw_only=True):
-    """A run that somebody asks for: of a flow by its name, or of a text."""
+    """A request for a run: of a flow by its name, or of a given text."""
 
     owner_id: UserId
     name: str | None = None
     flow: str | None = None
     args: Json | msgspec.UnsetType = msgspec.UNSET
-    # Output tokens; None: what the flow says itself.
+    # Output tokens; None: the flow's own budget.
     budget: int | None = None
     model: str | None = None
     effort: str | None = None
@@ -81,7 +80,7 @@ class FlowRuns:
         workflows: Runs,
         check_model: Callable[[str], None],
     ) -> None:
-        """`check_model` raises InvalidInput for a model that cannot be named."""
+        """`check_model` raises InvalidInput for an unknown model."""
         self.library = library
         self.workflows = workflows
         self._places: Library = workflows.library
@@ -91,15 +90,15 @@ class FlowRuns:
         self._check_model = check_model
 
     async def start(self, wanted: FlowRequest, on_behalf: CallFence | None = None) -> FlowRun:
-        """Raises InvalidInput (BadFlow with line and column), NotFound, or WrongState: the call that asks for
-        it does not go on any more."""
+        """Raises InvalidInput (BadFlow with line and column), NotFound, or WrongState if the call that asks
+        for it is no longer running."""
         new = await self.draft(wanted)
         return await self._store.write(
             flow_runs.create(new.run, new.steps, new.approvers), on_behalf=on_behalf
         )
 
     async def draft(self, wanted: FlowRequest) -> NewFlowRun:
-        """The run, for callers that write it themselves."""
+        """The run as data, for callers that store it themselves."""
         text, flow = await self._flow(wanted)
         check_args(Meta(name=flow.name, description=flow.description, args=flow.args), wanted.args)
         if wanted.model is not None:
@@ -139,13 +138,13 @@ class FlowRuns:
         return NewFlowRun(run=run, steps=steps, approvers=await self._approvers(flow))
 
     async def cancel(self, run_id: FlowRunId) -> FlowRun:
-        """Nothing of it counts from here on; its agents are told to stop. One that is over stays as it is."""
+        """Ends the run and stops its agents. A run that is over stays as it is."""
         run = await self._store.write(flow_runs.cancel(run_id))
         await self.call_off(run_id)
         return run
 
     async def call_off(self, run_id: FlowRunId) -> None:
-        """It is over, as is written already: whoever works for it stops."""
+        """The run's end is already stored: its agents and workflow runs are stopped."""
         chats, workflows = await self._store.read(flow_runs.strayed(run_id))
         await asyncio.gather(*(self._store.transition(chat_id, Stop()) for chat_id in chats))
         for workflow_id in workflows:
@@ -156,13 +155,13 @@ class FlowRuns:
             await self._store.write(flow_runs.leave(run_id, state))
 
     async def answer(self, run_id: FlowRunId, step_id: str, user_id: UserId, answer: Answer) -> FlowDetails:
-        """A person decides on an approval. Raises NotFound, Forbidden, WrongState, InvalidInput."""
+        """A person's decision on an approval. Raises NotFound, Forbidden, WrongState, InvalidInput."""
         return await written(self._store.write, lambda: self.answering(run_id, step_id, user_id, answer))
 
     async def answering(
         self, run_id: FlowRunId, step_id: str, user_id: UserId, answer: Answer
     ) -> Query[FlowDetails]:
-        """The same, for callers that write it themselves: see `written`."""
+        """The same, for callers that store it themselves: see `written`."""
         found, allowed = await self._store.read(
             flow_runs.details(run_id, user_id), flow_runs.approvers(run_id, step_id)
         )
@@ -182,12 +181,12 @@ class FlowRuns:
         return _with_details(run_id, flow_rows.answer(run_id, found.run.version, move))
 
     async def retry(self, run_id: FlowRunId, step_ids: Sequence[str] = ()) -> FlowDetails:
-        """Failed steps of a run that is over, and what follows them, are run again. Without names: all that
+        """Runs failed steps of an ended run again, and the steps after them. Without names: all that
         failed. Raises NotFound, WrongState."""
         return await written(self._store.write, lambda: self.retrying(run_id, step_ids))
 
     async def retrying(self, run_id: FlowRunId, step_ids: Sequence[str] = ()) -> Query[FlowDetails]:
-        """The same, for callers that write it themselves."""
+        """The same, for callers that store it themselves."""
         found = await self._details(run_id)
         if found.run.status not in OVER:
             raise WrongState("The run is not over yet. Wait for its end, or cancel it.")
@@ -221,7 +220,7 @@ class FlowRuns:
         return found.text, found.flow
 
     async def _approvers(self, flow: Flow) -> tuple[tuple[str, UserId], ...]:
-        """Users by the names they have now."""
+        """Users, looked up by their current names."""
         found: list[tuple[str, UserId]] = []
         for step in flow.steps:
             if not isinstance(step, ApprovalStep):
@@ -263,7 +262,7 @@ class FlowRuns:
 async def written(
     write: Callable[[Query[FlowDetails]], Awaitable[T]], prepare: Callable[[], Awaitable[Query[FlowDetails]]]
 ) -> T:
-    """Prepared on what is there and written; again when whoever drives the run wrote meanwhile."""
+    """Prepares a change on the current rows and stores it; repeats if the driver wrote meanwhile."""
     for _ in range(TRIES - 1):
         try:
             return await write(await prepare())

@@ -1,5 +1,5 @@
-"""Answers of an earlier run that a new one may use: by the hash of what decides them. Those of agents that
-may look at the workspace are lent only while it is as the lending run left it."""
+"""Answers of an earlier run that a new run may reuse, found by the hash of everything that determines them.
+Answers of agents that can read the workspace are reused only while it is as the earlier run left it."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -13,7 +13,7 @@ from holdfast.scripts.runs.reuse import is_as_left, reads_workspace
 class Lent:
     steps: dict[str, list[FlowStep]] = field(default_factory=dict[str, list[FlowStep]])
     is_as_left: bool = True
-    # How many were there to be lent and were not.
+    # How many answers could not be reused because the workspace has changed.
     withheld: int = 0
 
     @classmethod
@@ -25,7 +25,7 @@ class Lent:
         return made
 
     def take(self, run: FlowRun, call: AgentCall, found: str) -> FlowStep | None:
-        """Each is used once: two steps that ask the same get the two answers."""
+        """Each answer is used once: two steps with the same request get two answers."""
         rows = self.steps.get(found)
         if not rows:
             return None

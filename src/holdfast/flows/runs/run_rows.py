@@ -1,5 +1,5 @@
-"""The rows of one run while it is driven: what was read, what is to be written with the next write, and the
-version all of it counts for."""
+"""The rows of one run while it is driven: what was read, what the next write will contain, and the version
+it is based on."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -30,7 +30,7 @@ class RunRows:
         self.steps[row.id] = row
 
     def touch(self, step_id: str) -> None:
-        """To be written as it is, so that watchers look at it again."""
+        """Writes the row unchanged, so that watchers look at it again."""
         self._touched.add(step_id)
 
     def take(self, keys: Iterable[DeliveryKey]) -> None:
@@ -46,12 +46,12 @@ class RunRows:
 
     @property
     def changed(self) -> list[FlowStep]:
-        """Steps as they will be written."""
+        """Steps that the next write contains."""
         return [row for row in self.steps.values() if row != self._stored[row.id] or row.id in self._touched]
 
     @property
     def moved(self) -> list[FlowStep]:
-        """Those that are in another state, or at another attempt."""
+        """Steps whose state or attempt has changed since the last write."""
         before = self._stored
         return [
             row
@@ -62,7 +62,7 @@ class RunRows:
     def unwritten(
         self, key: str, *, ending: FlowEnding | None = None, waits: bool = False, wake_at: int | None = None
     ) -> FlowEntries | None:
-        """None: there is nothing to write."""
+        """What to write; None if nothing has changed."""
         moves = tuple(StepMove(before=self._stored[row.id], after=row) for row in self.changed)
         if not (moves or self._said or self._taken or ending or waits):
             return None
@@ -83,7 +83,7 @@ class RunRows:
         self._said, self._taken, self._touched = [], [], set()
 
     def step_of_chat(self, chat_id: ChatId) -> FlowStep | None:
-        """The running step whose current attempt this chat is."""
+        """The running step that this chat is the current attempt of."""
         return next(
             (row for row in self.steps.values() if row.state == "running" and row.chat_id == chat_id), None
         )

@@ -55,7 +55,7 @@ class StepEnds:
         row = rows.step_of_chat(chat_id)
         step = None if row is None else self._driven.graph.steps[row.id]
         if row is None or not isinstance(step, AgentStep):
-            rows.take([end.key])  # of an attempt that does not count any more
+            rows.take([end.key])  # of an earlier attempt, which no longer counts
             return
         call = await self._driven.call(step, row)
         chats = self._driven.resources.agent_chats
@@ -72,7 +72,7 @@ class StepEnds:
                 await self._hold(step, row, end)
 
     async def _hold(self, step: AgentStep, row: FlowStep, end: AgentEnd) -> None:
-        """It will be woken by the ends of its sub-agents. If nobody wakes it, its last words count."""
+        """The ends of its sub-agents should wake the agent. If they do not, its last answer counts."""
         chat_id, now = end.key.child_id, self._driven.clock.now()
         at_rest = await persist(lambda: self._driven.resources.store.read(agent_ends.at_rest((chat_id,))))
         if chat_id not in at_rest:
@@ -123,7 +123,7 @@ class StepEnds:
         return some
 
     async def _settle_previous(self) -> None:
-        """Chats of attempts before are stopped; the next attempt waits until they are at rest."""
+        """Stops chats of earlier attempts; the next attempt waits until they are at rest."""
         waiting = [row for row in self._driven.rows.steps.values() if row.previous_chat_id is not None]
         chats = tuple(row.previous_chat_id for row in waiting if row.previous_chat_id is not None)
         if not chats:
@@ -140,7 +140,7 @@ class StepEnds:
                 await persist(lambda c=chat_id: self._driven.resources.agent_chats.stop(c))
 
     async def stop_strays(self) -> None:
-        """Whoever works for a step that has ended."""
+        """Stops chats and workflow runs whose step has ended."""
         chats, workflows = await persist(
             lambda: self._driven.resources.store.read(flow_runs.strayed(self._driven.run.id))
         )

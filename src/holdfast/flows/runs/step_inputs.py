@@ -1,6 +1,5 @@
-"""What steps are given: conditions, prompts and arguments, evaluated in the evaluator process from the run's
-rows; code, run in the sandboxes of the scripts. All of it is repeated after a crash with the same
-outcome."""
+"""The inputs of steps: conditions, prompts and arguments, evaluated in the evaluator process from the run's
+rows; and code, run in the workflow sandboxes. Repeating any of it after a crash gives the same result."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -78,7 +77,7 @@ class StepInputs:
 
 
 def asked_of(step: Step) -> Asked | None:
-    """What has to be evaluated before the step begins."""
+    """What must be evaluated before the step starts."""
     match step:
         case AgentStep(prompt=text) | ApprovalStep(text=text):
             return Asked(kind="template", texts=(text,))
@@ -93,7 +92,8 @@ def asked_of(step: Step) -> Asked | None:
 
 
 def agent_call(run: FlowRun, step: AgentStep, row: FlowStep, prompt: str) -> AgentCall:
-    """As an agent of a script is called. What is not said of it is the run's."""
+    """The call of an agent step, in the form that workflow scripts use. What the step leaves open is taken
+    from the run."""
     return AgentCall(
         number=row.position + 1,
         prompt=prompt,

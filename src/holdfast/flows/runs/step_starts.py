@@ -180,12 +180,12 @@ class StepStarts:
                 return
             agents.append(agent)
         else:
-            # Its place is made when the rows name the chat that it is for.
+            # Its worktree is made once the rows name its chat.
             later.append((step, call))
         rows.put(_due(replace(row, state="running", chat_id=chat_id), step.timeout_seconds, now))
 
     async def _prepared(self, step: AgentStep, call: AgentCall, chat_id: ChatId) -> NewAgent | str:
-        """The agent, or why there is none."""
+        """The agent, or why it cannot start."""
         origin = FromFlowStep(flow_run_id=self._driven.run.id, step_id=step.id)
         chats = self._driven.resources.agent_chats
         prepared = await persist(lambda: chats.prepare(self._driven.run, call, chat_id, origin))
@@ -198,7 +198,7 @@ class StepStarts:
         return prepared.agent
 
     async def _make(self, step: AgentStep, call: AgentCall) -> None:
-        """An agent whose step runs already."""
+        """Starts the agent of a step that is already running."""
         row = self._driven.rows.steps[step.id]
         if row.chat_id is None:
             return
@@ -250,7 +250,7 @@ class StepStarts:
         rows.put(_due(replace(row, state="running", workflow_run_id=draft.id), step.timeout_seconds, now))
 
     async def begin_missing(self) -> None:
-        """Steps that run without an agent: whoever owned the run before came no further."""
+        """Starts the agents of running steps that have none: the previous owner died before it could."""
         for row in list(self._driven.rows.steps.values()):
             step = self._driven.graph.steps[row.id]
             if row.state != "running" or row.chat_id is None or not isinstance(step, AgentStep):

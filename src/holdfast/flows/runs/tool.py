@@ -1,6 +1,5 @@
-"""`run_flow`: an agent starts a flow and waits for its result. A call starts one run however often it is
-tried; the result is told once, with the call. A run whose call nobody waits for any more is cancelled by
-the flow duty."""
+"""`run_flow`: an agent starts a flow and waits for its result. A call starts one run, however often it is
+repeated, and delivers the result once. The flow duty cancels a run whose call is no longer waited for."""
 
 from typing import Annotated
 
@@ -20,7 +19,7 @@ from holdfast.tools.family import AgentFamily
 from holdfast.tools.waits import heard, patient
 
 LOOK_SECONDS = 3600.0
-# Those of the catalogue, which are everywhere.
+# The catalogue's flows exist everywhere.
 BUILT_IN = "research-report, review-and-fix, triage-issues, upgrade-dependency"
 
 
@@ -45,7 +44,7 @@ def flow_tools(commands: FlowRuns, family: AgentFamily) -> tuple[Tool, ...]:
             ),
             input=RunFlow,
             run=patient(_Flows(commands, family).run),
-            # A repeated call finds the run that the first one started.
+            # A repeated call finds the run that the first attempt started.
             effect="idempotent",
             traits=("waits_for_children",),
             timeout_seconds=None,
@@ -82,7 +81,7 @@ class _Flows:
             raise ToolError(error.text) from None
 
     async def _wanted(self, context: ToolContext, wanted: RunFlow) -> FlowRequest:
-        """With the rights, the model and what is left of the budget of the chat that asks."""
+        """With the permissions, the model and the remaining budget of the calling chat."""
         view = await self._store.view(context.chat_id)
         caps, chosen, agent = await self._store.read(
             budgets.caps(context.chat_id),

@@ -1,5 +1,5 @@
-"""One connection to one server: opened, asked what it has, used, closed when nobody needs it for a while. It
-lives in a task of its own in the thread of MCP, and imports the library there."""
+"""One connection to one MCP server: opened, listed, used, and closed after being idle. It lives in its own
+task in the MCP thread, which also imports the library."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-# To start and to list what it has.
+# The limit for starting a server and listing what it offers.
 START_SECONDS = 60.0
 IDLE_SECONDS = 600.0
 MOST_PAGES = 50
@@ -42,7 +42,7 @@ CLOSE_SECONDS = 10.0
 
 
 class ServerFailed(Exception):
-    """What went wrong with a server, in a sentence for people and models."""
+    """What went wrong with a server, as a sentence for people and models."""
 
 
 class PersonQuestion(Record, frozen=True, kw_only=True):
@@ -64,29 +64,29 @@ class QuestionAnswer(Record, frozen=True, kw_only=True):
 
 # Asks the person who owns the chat; runs in the thread of MCP.
 AskPerson = Callable[[PersonQuestion], Awaitable[QuestionAnswer]]
-# Has a model write something for the server, or says why not.
+# Has a model write something for the server (sampling), or says why not.
 Sample = Callable[[Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wiring:
-    """What a connection needs of the server it lives in."""
+    """What a connection needs from the Holdfast server."""
 
     programs: PipedPrograms
     ask: AskPerson
-    # The OAuth of the library for this server; None: it has none.
+    # The library's OAuth for this server; None if it uses none.
     auth: Callable[[], Any] | None = None
     idle_seconds: float = IDLE_SECONDS
 
 
 @dataclass
 class _Running:
-    """A call that is under way, for questions that the server asks meanwhile."""
+    """A running call, for questions that the server asks meanwhile."""
 
     chat_id: ChatId
     call_id: str
     seconds: float
-    # Its time, which stands still while a person is asked.
+    # Its time limit, which is paused while a person is asked.
     limit: asyncio.Timeout
 
 
@@ -96,10 +96,10 @@ class ServerConnection:
     plan: StartPlan
     # None: the server is reached by HTTP.
     order: PipedOrder | None
-    # The directory that it may take for its root.
+    # The directory that it is told as its root.
     root: str | None
     wiring: Wiring
-    # Called in the thread of MCP whenever it listed what it has.
+    # Called in the MCP thread whenever the server has listed what it offers.
     on_listed: Callable[[KnownTools], None]
     on_closed: Callable[["ServerConnection", str | None], None]
     state: str = "starting"
@@ -115,7 +115,7 @@ class ServerConnection:
     _why: str | None = None
 
     async def open(self) -> KnownTools:
-        """Returns when the server has said what it has. Raises ServerFailed; may be waited for by many."""
+        """Returns when the server has listed what it offers. Raises ServerFailed; many may wait for it."""
         if self._task is None:
             self._ready = asyncio.get_running_loop().create_future()
             self._task = asyncio.create_task(self._live(), name=f"mcp {self.entry.name}")
@@ -146,7 +146,7 @@ class ServerConnection:
             self._running.remove(running)
 
     async def read_resource(self, uri: str | None, seconds: float) -> ServerResult:
-        """What is at the address; None: a list of what there is."""
+        """The resource at the address, or a list of all resources if it is None."""
         client = self._connected()
         if uri is None:
             listed = await self._answer(client.list_resources(), seconds)
@@ -185,7 +185,7 @@ class ServerConnection:
             self._client = None
             if self._ready is not None and not self._ready.done():
                 self._ready.set_exception(ServerFailed(failure or "it ended at once"))
-                self._ready.exception()  # heard, even if nobody waits any more
+                self._ready.exception()  # retrieved, even if nobody waits any more
             self.on_closed(self, failure)
 
     async def _connect(self, stack: AsyncExitStack) -> None:
@@ -233,7 +233,7 @@ class ServerConnection:
         return streamable_http_client(self.plan.url, http_client=client, max_sse_event_size=ANSWER_BYTES)
 
     async def _stay(self) -> None:
-        """Until nobody has needed it for long, or it is told to go, or it is gone."""
+        """Waits until the connection has been idle for long, is told to close, or has ended."""
         while not self._closing.is_set():
             left = self._used_at + self.wiring.idle_seconds - time.monotonic()
             if self._running:
@@ -251,7 +251,7 @@ class ServerConnection:
                 await self._list()
 
     def _ended(self, reason: str) -> None:
-        """Its program said its last word."""
+        """Called when its program has closed its output."""
         if not self._closing.is_set():
             self._why = reason
             self._closing.set()
@@ -283,7 +283,7 @@ class ServerConnection:
         cursor: str | None = None
         for _ in range(MOST_PAGES):
             page = await client.list_tools(cursor=cursor)
-            # Hashing many takes a while, and this thread has other servers.
+            # Hashing many definitions takes a while, and this thread serves other servers too.
             await asyncio.sleep(0)
             found += [self._definition(tool) for tool in page.tools[: MOST_LISTED - len(found)]]
             cursor = page.next_cursor
@@ -338,7 +338,8 @@ class ServerConnection:
         return ListRootsResult(roots=roots)
 
     async def _elicit(self, context: Any, params: Any) -> Any:
-        """Which call a question belongs to is not said: with calls of several chats it is nobody's."""
+        """The protocol does not say which call a question belongs to: if calls of several chats run, nobody
+        is asked."""
         from mcp_types import ElicitResult
 
         chats = {one.chat_id for one in self._running}
@@ -384,7 +385,7 @@ class ServerConnection:
             self._used_at = time.monotonic()
 
     def _failure(self, raised: BaseException) -> str:
-        """The reason in words, without any secret of the entry."""
+        """The reason in words, without the entry's secrets."""
         error = _innermost(raised)
         match error:
             case TimeoutError():
@@ -414,7 +415,7 @@ class ServerConnection:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """The first in a group of a group."""
+    """The first error of nested groups."""
     while isinstance(error, BaseExceptionGroup):
         inner = cast("BaseExceptionGroup[BaseException]", error).exceptions
         error = inner[0]

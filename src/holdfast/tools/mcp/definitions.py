@@ -1,6 +1,6 @@
-"""What a server says of its tools, made fit for models: a name that every provider takes, a bounded
-description, an input schema that is one; and the hash that tells whether it is still what was approved. All
-of it is somebody else's text."""
+"""A server's tool definitions, prepared for models: a name that every provider accepts, a bounded
+description, a valid input schema, and a hash that tells whether it is still what was approved. All of it
+is untrusted text."""
 
 import hashlib
 import re
@@ -19,10 +19,10 @@ _KEPT_CHARACTERS = 55
 DESCRIPTION_CHARACTERS = 4000
 SCHEMA_BYTES = 32 * 1024
 SCHEMA_DEPTH = 40
-# Of one server: what is beyond is not offered.
+# The most tools of one server; more are not offered.
 MOST_TOOLS = 256
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
-# What changes the order or the look of the text around it, or cannot be seen.
+# Characters that change the order or look of the text around them, or are invisible.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
 )
@@ -30,23 +30,23 @@ OPEN_SCHEMA: dict[str, Json] = {"type": "object"}
 
 
 class ToolDefinition(Record, frozen=True, kw_only=True):
-    """A tool of a server. `name` is the server's own, `full_name` what models call it by."""
+    """A tool of a server. `name` is the server's, `full_name` is the one that models use."""
 
     name: str
     full_name: str
     description: str
     schema: Json
-    # The server's word that it only reads.
+    # The server claims that it only reads.
     read_only: bool = False
-    # Of everything that it says of the tool, before any of it was cut.
+    # Over the server's whole definition, before anything was cut.
     hash: str
     # Why it cannot be offered.
     error: str | None = None
 
 
 def full_name(server: str, tool: str) -> str:
-    """`mcp__<server>__<tool>`, at most 64 characters that every provider takes; what is longer, or had other
-    characters, ends in a hash of the whole."""
+    """`mcp__<server>__<tool>`, at most 64 characters that every provider accepts; a name that was longer or
+    had other characters ends in a hash of the whole."""
     exact = f"{OUTSIDE}{server}__{tool}"
     fit = _UNFIT.sub("_", exact)
     if fit == exact and len(exact) <= NAME_CHARACTERS:
@@ -58,7 +58,7 @@ def full_name(server: str, tool: str) -> str:
 def definition(
     server: str, name: str, description: str, schema: Json, *, read_only: bool, told: Json
 ) -> ToolDefinition:
-    """`told` is all that the server says of it."""
+    """`told` is the server's whole definition."""
     digest = _digest(told)
     fit, error = _fit_schema(schema)
     return ToolDefinition(
@@ -76,13 +76,13 @@ def _digest(told: Json) -> str:
     try:
         text = msgspec.json.encode(clean_deep(told), order="deterministic")
     except RecursionError:
-        text = b"nested too deep"  # it cannot be offered, so what it says does not matter
+        text = b"nested too deep"  # it is not offered, so its schema does not matter
     return hashlib.sha256(text).hexdigest()
 
 
 def offered(found: Iterable[ToolDefinition], only: Iterable[str]) -> tuple[tuple[ToolDefinition, ...], int]:
-    """Those that are offered, by name, and how many there were. Two with one full name cannot be told apart:
-    the first counts."""
+    """The offered tools by name, and how many there were. If two have the same full name, the first one
+    counts."""
     wanted = set(only)
     by_name: dict[str, ToolDefinition] = {}
     for tool in found:
@@ -98,7 +98,7 @@ def fit_text(text: str, limit: int) -> str:
 
 
 def _fit_schema(schema: Json) -> tuple[Json, str | None]:
-    """References are put in their place, because providers differ in how they follow them."""
+    """Replaces references by what they refer to, because providers follow them differently."""
     if not isinstance(schema, dict):
         return OPEN_SCHEMA, "Its input schema is none."
     fields = cast(dict[str, Json], schema)

@@ -1,5 +1,5 @@
-"""MCP servers as they are configured: what to start or where to connect, and what its tools may do. An entry
-comes from the configuration, from the database (of a user, or for all) or from a file of a workspace."""
+"""Configured MCP servers: what to start or where to connect, and what the tools may do. An entry comes from
+the configuration, from the database (of one user, or for all), or from a file of a workspace."""
 
 import hashlib
 import re
@@ -29,14 +29,14 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-# These are the transport's own.
+# Headers that the transport sets itself.
 _OWN_HEADERS = {"host", "content-length", "transfer-encoding", "connection", "cookie"}
-# What decides how a program is loaded is not left to a table of settings.
+# Variables that control how programs are loaded cannot be set.
 _OWN_VARIABLES = {"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "HOLDFAST_PROCESS"}
 
 
 class ServerFields(Record, frozen=True, kw_only=True):
-    """What people write of a server, without its secrets."""
+    """The settings of a server, without its secrets."""
 
     command: Annotated[
         str, Meta(description="The program to start. It speaks the protocol on standard input and output.")
@@ -78,7 +78,7 @@ class ServerFields(Record, frozen=True, kw_only=True):
 
 
 class ServerEntry(Record, frozen=True, kw_only=True):
-    """One server, with its secrets. `id` is what it is known by in the API."""
+    """One server with its secrets. `id` is its id in the API."""
 
     id: str
     name: str
@@ -86,11 +86,11 @@ class ServerEntry(Record, frozen=True, kw_only=True):
     fields: ServerFields
     env: dict[str, Secret] = {}  # noqa: RUF012 - msgspec copies it
     headers: dict[str, Secret] = {}  # noqa: RUF012
-    # Whose it is; None: everybody's.
+    # The owner; None: it is for all users.
     owner_id: UserId | None = None
-    # The workspace whose file names it.
+    # The workspace whose file defines it.
     workspace_id: WorkspaceId | None = None
-    # Why it cannot be used as it stands.
+    # Why it cannot be used.
     error: str | None = None
 
     @property
@@ -103,7 +103,8 @@ class ServerEntry(Record, frozen=True, kw_only=True):
 
     @property
     def config_hash(self) -> str:
-        """Of all that decides what runs or where it connects. Secrets count by their hash."""
+        """A hash over everything that determines what runs or where it connects. Secrets count by their
+        hash."""
         fields = self.fields
         told = {
             "command": fields.command,
@@ -118,7 +119,7 @@ class ServerEntry(Record, frozen=True, kw_only=True):
 
     @property
     def source(self) -> str:
-        """What calls of its tools remember."""
+        """The source that calls of its tools are stored with."""
         return f"mcp:{self.origin}:{self.name}:{self.config_hash[:16]}"
 
 
@@ -136,7 +137,7 @@ def check_name(name: str) -> None:
 
 
 def check_fields(fields: ServerFields, *, by_admin: bool) -> None:
-    """Raises InvalidInput with the field that is wrong."""
+    """Raises InvalidInput with the invalid field."""
     if bool(fields.command) == bool(fields.url):
         raise InvalidInput("Give either command or url.", field="command")
     if fields.url:
@@ -179,12 +180,12 @@ def check_secrets(env: Mapping[str, str], headers: Mapping[str, str]) -> None:
 
 
 class Unset(Exception):
-    """A `${NAME}` that nobody gave a value for."""
+    """A `${NAME}` without a stored value."""
 
 
 def expanded(text: str, values: Mapping[str, Secret]) -> str:
-    """With every `${NAME}`, or `${NAME:-default}`, replaced once. Only these values are looked at: never the
-    server's own environment. Raises Unset."""
+    """The text with every `${NAME}` or `${NAME:-default}` replaced once. Only the given values are used,
+    never the server's own environment. Raises Unset."""
 
     def value(found: re.Match[str]) -> str:
         known = values.get(found[1])
@@ -198,7 +199,7 @@ def expanded(text: str, values: Mapping[str, Secret]) -> str:
 
 
 class StartPlan(Record, frozen=True, kw_only=True):
-    """An entry with all references replaced: what is really started or connected to."""
+    """An entry with all references replaced: what is actually started or connected to."""
 
     command: str
     args: tuple[str, ...]
@@ -208,7 +209,7 @@ class StartPlan(Record, frozen=True, kw_only=True):
 
 
 def start_plan(entry: ServerEntry, stored: Mapping[str, Secret]) -> StartPlan:
-    """`stored` are the owner's own values. InvalidInput names the value that is missing."""
+    """`stored` are the owner's values. Raises InvalidInput with the name of a missing value."""
     fields = entry.fields
     try:
         env = {name: Secret(expanded(value.reveal(), stored)) for name, value in entry.env.items()}

@@ -1,5 +1,5 @@
-"""A thread with an event loop of its own, in which everything of MCP runs: the library takes a second and
-more to load and reads what strangers send, and chats must not wait for either."""
+"""A thread with its own event loop in which all of MCP runs: the library takes a second or more to load and
+reads untrusted input, and chats must not wait for either."""
 
 import asyncio
 import threading
@@ -10,8 +10,8 @@ T = TypeVar("T")
 
 
 class McpLoop:
-    """Started when it is first needed. It lives until it is closed: the kernel ends programs behind the wall
-    together with the thread that started them."""
+    """Started when first needed, and kept until closed: the kernel ends programs behind the wall together
+    with the thread that started them."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -23,7 +23,7 @@ class McpLoop:
         return self._loop is not None
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Runs a coroutine there. Cancelled here, it is cancelled there."""
+        """Runs a coroutine in that thread. Cancelling the caller cancels it there."""
         if self._closed:
             raise RuntimeError("the server is stopping")
         if self._loop is None:

@@ -1,5 +1,5 @@
-"""The HTTP side of MCP servers: a client that connects to nothing but the address that was checked, and that
-reads no more of an answer than fits. Imports the library: only in the thread of MCP."""
+"""The HTTP client for MCP servers: it connects only to addresses that were checked, and limits how much of
+an answer it reads. It imports the library, so import it only in the MCP thread."""
 
 import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -17,8 +17,8 @@ CONNECT_SECONDS = 15.0
 
 
 class PublicBackend(AnyIOBackend):
-    """Resolves a name once and connects to what it checked. Every redirect is another connection, or one that
-    was checked before."""
+    """Resolves a name once and connects to the address that was checked. A redirect opens another
+    connection, or uses one that was checked before."""
 
     @override
     async def connect_tcp(
@@ -64,11 +64,11 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
 
     @override
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        # What is not compressed cannot grow when it is read.
+        # An uncompressed answer cannot grow while it is read.
         request.headers["accept-encoding"] = "identity"
         response = await super().handle_async_request(request)
         if "text/event-stream" in response.headers.get("content-type", ""):
-            return response  # the library bounds each event
+            return response  # the library limits each event
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(response.stream, ANSWER_BYTES)
         return response

@@ -1,6 +1,6 @@
-"""Which tools of a server a user approved, by the hash of what the server said of them. The first list of a
-server that a person configured, or trusted, is taken as it is; what differs later waits for approval and the
-others work. Pure."""
+"""Which tools of a server a user approved, by the hash of their definitions. The first list of a configured
+or trusted server is approved as a whole; a tool that differs later waits for approval while the others
+work. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
@@ -12,16 +12,16 @@ PinState = Literal["approved", "changed", "new", "gone"]
 
 
 class KnownTools(Record, frozen=True, kw_only=True):
-    """What is kept of a server for one user: the tools as they were approved, and as it listed them last."""
+    """What is stored of a server for one user: the tools as approved, and as listed last."""
 
     approved: tuple[ToolDefinition, ...] = ()
     listed: tuple[ToolDefinition, ...] = ()
-    # What it called itself when it listed them.
+    # The server's name for itself at that time.
     title: str = ""
     version: str = ""
-    # The configuration that it was listed under.
+    # The configuration at that time.
     config_hash: str = ""
-    # How many it had, if not all of them are offered.
+    # How many tools it has, if not all of them are offered.
     count: int = 0
     prompts: tuple["KnownPrompt", ...] = ()
     has_resources: bool = False
@@ -34,7 +34,7 @@ class PromptArgument(Record, frozen=True, kw_only=True):
 
 
 class KnownPrompt(Record, frozen=True, kw_only=True):
-    """A prompt of a server, which people call as a slash command."""
+    """A prompt of a server, which people use as a slash command."""
 
     name: str
     description: str = ""
@@ -44,19 +44,19 @@ class KnownPrompt(Record, frozen=True, kw_only=True):
 class PinnedTool(Record, frozen=True, kw_only=True):
     tool: ToolDefinition
     state: PinState
-    # As it was approved, if that differs.
+    # The approved definition, if it differs.
     before: ToolDefinition | None = None
 
 
 def listed_anew(known: KnownTools | None, now: KnownTools) -> KnownTools:
-    """After the server listed its tools. The very first list is approved by having configured it."""
+    """The state after the server listed its tools. The first list is approved by configuring the server."""
     if known is None:
         return _with(now, now.listed)
     return _with(now, known.approved)
 
 
 def approve(known: KnownTools, names: Collection[str] | None) -> KnownTools:
-    """These tools (None: all) as they are listed now; those that are gone are forgotten."""
+    """Approves these tools (None: all) as listed now; tools that are gone are forgotten."""
     chosen = {tool.name: tool for tool in known.listed if names is None or tool.name in names}
     listed = {tool.name for tool in known.listed}
     kept = [tool for tool in known.approved if tool.name in listed and tool.name not in chosen]
@@ -64,7 +64,7 @@ def approve(known: KnownTools, names: Collection[str] | None) -> KnownTools:
 
 
 def judged(known: KnownTools) -> tuple[PinnedTool, ...]:
-    """Every tool that was approved or listed, by name."""
+    """Every approved or listed tool, by name."""
     approved = {tool.name: tool for tool in known.approved}
     listed = {tool.name: tool for tool in known.listed}
     return tuple(
@@ -73,7 +73,7 @@ def judged(known: KnownTools) -> tuple[PinnedTool, ...]:
 
 
 def usable(known: KnownTools) -> tuple[ToolDefinition, ...]:
-    """Those that are what was approved."""
+    """The tools whose definition is the approved one."""
     return tuple(one.tool for one in judged(known) if one.state == "approved" and one.tool.error is None)
 
 

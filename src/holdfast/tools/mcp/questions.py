@@ -1,5 +1,5 @@
-"""What servers ask a person in the middle of a call (elicitation). A question is a row: whichever replica the
-person talks to, the call that waits for it finds the answer. It ends with the call."""
+"""Questions that servers ask a person in the middle of a call (elicitation). A question is a row, so the
+waiting call finds the answer whichever replica the person uses. It ends with the call."""
 
 import asyncio
 from datetime import timedelta
@@ -24,7 +24,7 @@ class Questions:
         self._ids = ids
 
     async def ask(self, asked: PersonQuestion) -> QuestionAnswer:
-        """The person's answer; `cancel` when nobody gives one in time."""
+        """The person's answer, or `cancel` if none comes in time."""
         now = self._clock.now()
         question_id = self._ids.uuid7(now)
         row = mcp_questions.ServerQuestion(
@@ -41,7 +41,7 @@ class Questions:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 while (answer := await self._store.read(mcp_questions.answer_of(question_id))) is None:  # noqa: ASYNC110
-                    # Another process may be told, and hints are not for this.
+                    # The answer may reach another process, and there are no hints for this.
                     await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             return QuestionAnswer(action="cancel")

@@ -1,5 +1,5 @@
-"""What a server answers, as a result of a call: text and structured content as they are, pictures and files
-as files of the chat, links as text that nobody follows."""
+"""A server's answer as the result of a call: text and structured content unchanged, pictures and files as
+files of the chat, links as plain text that is not followed."""
 
 import base64
 import binascii
@@ -29,7 +29,7 @@ class FilePiece(Record, frozen=True, kw_only=True, tag=True):
 
 
 class ServerResult(Record, frozen=True, kw_only=True):
-    """An answer in our words, made in the thread of MCP."""
+    """An answer in our own types, made in the MCP thread."""
 
     pieces: tuple[TextPiece | FilePiece, ...]
     structured: Json = None
@@ -86,8 +86,8 @@ def _suffix(media_type: str) -> str:
 
 
 async def answer_of(result: ServerResult, context: ToolContext, files: StoredFiles) -> ToolAnswer:
-    """Files are kept for the chat before its result names them. One that cannot be a file of a chat is named
-    and left out."""
+    """Files are stored for the chat before the result names them. One that cannot be a file of a chat is
+    named and left out."""
     texts: list[str] = []
     kept: list[File] = []
     for piece in result.pieces:
@@ -121,7 +121,7 @@ async def _kept(piece: FilePiece, context: ToolContext, files: StoredFiles) -> F
 
 
 def _output(text: str, structured: Json, kept: list[File]) -> Json:
-    """Just the text where that is all: most servers repeat structured content in words."""
+    """Only the text if there is nothing else: most servers repeat structured content as text."""
     shown = _fit(structured)
     if not kept and shown is None:
         return text

@@ -1,5 +1,5 @@
-"""The MCP servers of a process: which ones a user has in a workspace, their connections, what is known of
-their tools. A server that is dead or slow is told of and waited for no longer than its limits say."""
+"""The MCP servers of a process: which ones a user has in a workspace, their connections, and what is known
+of their tools. A dead or slow server is reported and never waited for longer than its limits."""
 
 import asyncio
 import time
@@ -41,13 +41,13 @@ FIRST_BACKOFF_SECONDS = 2.0
 MOST_BACKOFF_SECONDS = 300.0
 MOST_CONNECTIONS = 64
 MOST_OF_OWNER = 24
-# Whether there is any server at all is looked up again after this.
+# How long it is remembered whether there is any server at all.
 BELIEVED_SECONDS = 10.0
 _REACH: dict[Network, int] = {"none": 0, "internet": 1, "host": 2}
 
 
 class Sealing(Protocol):
-    """Keeps secrets at rest, each bound to what it is for."""
+    """Encrypts secrets at rest, each bound to its purpose."""
 
     def seal(self, key: str, *, name: str, base_url: str) -> bytes: ...
 
@@ -58,7 +58,7 @@ class Sealing(Protocol):
 class ConnectionKey:
     owner_id: UserId
     server_id: str
-    # A program sees one workspace.
+    # The one workspace that a program sees.
     workspace_id: WorkspaceId | None
 
 
@@ -71,7 +71,7 @@ class ServerFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerStatus:
-    """How a server is doing in this process."""
+    """The state of a server in this process."""
 
     state: str
     error: str | None = None
@@ -114,12 +114,12 @@ class McpServers:
         return not self._configured() and fresh and not self._any
 
     def changed(self) -> None:
-        """Somebody configured or trusted something here."""
+        """Called when something was configured or trusted."""
         self._looked_at = None
 
     async def entries(self, owner_id: UserId, workspace_id: WorkspaceId | None) -> tuple[ServerEntry, ...]:
-        """Those of a user in a workspace, by name. What a person configured is not replaced by a file: an own
-        server hides one for all, and both hide one of the workspace."""
+        """The servers of a user in a workspace, by name. A file never replaces what a person configured: a
+        user's own server hides one that is for all, and both hide one of the workspace."""
         if not self._configured():
             self._any = await self._store.read(mcp_rows.any_server())
             self._looked_at = time.monotonic()
@@ -169,7 +169,8 @@ class McpServers:
         return self._sealing.seal(text, name=_bound(entry.id), base_url=entry.fields.url)
 
     def _secrets_of(self, stored: StoredServer) -> tuple[dict[str, dict[str, str]], str | None]:
-        """Bound to the address: a server that was given another one is not sent the secrets of the first."""
+        """Secrets are bound to the address: a server with a new address does not get the secrets of the old
+        one."""
         if stored.sealed is None:
             return {}, None
         url = str(cast(dict[str, Any], stored.config).get("url", ""))
@@ -179,7 +180,7 @@ class McpServers:
         return msgspec.json.decode(opened.reveal(), type=dict[str, dict[str, str]]), None
 
     async def values(self, owner_id: UserId) -> dict[str, Secret]:
-        """What the owner stored for `${NAME}`."""
+        """The values that the owner stored for `${NAME}`."""
         rows = await self._store.read(mcp_rows.values(owner_id))
         opened = {
             name: self._sealing.unseal(sealed, name=_value(owner_id, name), base_url="")
@@ -227,8 +228,8 @@ class McpServers:
         *,
         now: bool = False,
     ) -> tuple[ServerConnection, KnownTools]:
-        """The connection to a server, opened if need be. ServerFailed says why there is none. After failures
-        it is not tried again for a while, unless somebody wants it `now`."""
+        """The connection to a server, opened if necessary. Raises ServerFailed with the reason. After
+        failures it is not tried again for a while, unless `now` is set."""
         if entry.error is not None:
             raise ServerFailed(entry.error)
         key = self._key(entry, owner_id, workspace_id)
@@ -253,7 +254,7 @@ class McpServers:
         return opened, await self._remember(owner_id, entry.id, listed)
 
     async def on(self, work: Callable[[], Any]) -> Any:
-        """Runs something on a connection, where connections live."""
+        """Runs something on a connection, in the MCP thread."""
         return await self._loop.run(work)
 
     def status(self, entry: ServerEntry, owner_id: UserId, workspace_id: WorkspaceId | None) -> ServerStatus:
@@ -270,7 +271,7 @@ class McpServers:
         return ServerStatus(state="idle")
 
     async def stop(self, server_id: str) -> None:
-        """Ends all that runs of a server: it was changed, removed or distrusted."""
+        """Ends everything that runs for a server that was changed, removed or is no longer trusted."""
         self.changed()
         for key in [key for key in self._connections if key.server_id == server_id]:
             await self._close(key)
@@ -329,7 +330,7 @@ class McpServers:
         )
 
     def _network(self, entry: ServerEntry) -> Network:
-        """Servers of members and workspaces never have more than commands."""
+        """The network of a server: those of members and workspaces never get more than commands do."""
         allowed = self._programs.network
         wanted = entry.fields.network or allowed
         if entry.by_admin:
@@ -345,7 +346,7 @@ class McpServers:
             )
 
     async def _ask(self, loop: asyncio.AbstractEventLoop, asked: PersonQuestion) -> QuestionAnswer:
-        """In the thread of MCP."""
+        """Runs in the MCP thread."""
         future = asyncio.run_coroutine_threadsafe(self._questions.ask(asked), loop)
         return await asyncio.wrap_future(future)
 
@@ -378,7 +379,7 @@ def _on_loop(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
     try:
         loop.call_soon_threadsafe(work)
     except RuntimeError:
-        pass  # the loop is closed: nobody is interested any more
+        pass  # the loop is closed: nobody waits for it any more
 
 
 def _log_failure(task: "asyncio.Task[Any]") -> None:

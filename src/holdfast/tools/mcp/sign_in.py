@@ -1,6 +1,6 @@
-"""Signing in to MCP servers (OAuth, of the library): tokens are sealed and never shown. A person starts it in
-Settings, is sent to the server's own page, and comes back with a code. A call that finds no valid token says
-where to sign in, and waits for nobody."""
+"""Sign-in to MCP servers (the library's OAuth). Tokens are encrypted and never shown. A person starts it in
+Settings, is sent to the server's page and comes back with a code. A call without a valid token says
+where to sign in and does not wait."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp.client.auth import OAuthClientProvider
 
 SIGN_IN_SECONDS = 600.0
-# What the library asks a server to register; replaced when a person signs in.
+# What the library registers at a server; replaced when a person signs in.
 NO_PLACE = "http://127.0.0.1/"
 
 
@@ -31,7 +31,7 @@ class _Sealing(Protocol):
 
 @dataclass(eq=False)
 class SignInFlow:
-    """One person on their way: where they are sent, and the code that they come back with."""
+    """A sign-in that is under way: where the person is sent, and the code they come back with."""
 
     owner_id: UserId
     server_id: str
@@ -55,7 +55,7 @@ class SignIns:
         self._flows: dict[tuple[UserId, str], SignInFlow] = {}
 
     def begin(self, owner_id: UserId, server_id: str, redirect_uri: str) -> SignInFlow:
-        """Replaces one that the same person began before."""
+        """Starts a sign-in; it replaces an earlier one of the same person."""
         loop = asyncio.get_running_loop()
         flow = SignInFlow(owner_id, server_id, redirect_uri, loop.create_future(), loop.create_future())
         before = self._flows.get((owner_id, server_id))
@@ -69,7 +69,7 @@ class SignIns:
             del self._flows[flow.owner_id, flow.server_id]
 
     def came_back(self, owner_id: UserId, state: str, code: str, iss: str | None) -> SignInFlow | None:
-        """Whose journey this state is of; None: nobody's here."""
+        """Finishes the sign-in that this state belongs to; None if it was not started here."""
         for flow in self._flows.values():
             if flow.owner_id == owner_id and flow.state == state and not flow.answer.done():
                 flow.answer.set_result((code, state, iss))
@@ -79,8 +79,8 @@ class SignIns:
     async def auth_for(
         self, loop: asyncio.AbstractEventLoop, owner_id: UserId, server_id: str, url: str
     ) -> Callable[[], "OAuthClientProvider"] | None:
-        """Makes what the library's client signs its requests with, in the thread of MCP. None: nobody has
-        signed in or is about to, and nothing is registered anywhere on the way of a call."""
+        """What the library's client authorizes its requests with, made in the MCP thread. None if nobody
+        has signed in or is signing in: a call alone never registers anything."""
         flow = self._flows.get((owner_id, server_id))
         if flow is None and "tokens" not in await self.load(owner_id, server_id, url):
             return None
@@ -134,7 +134,7 @@ class SignIns:
 
 
 class _Tokens:
-    """The library's storage. It lives in the thread of MCP, the database in ours."""
+    """The library's storage. It is used in the MCP thread; the database is used in the main one."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class _Tokens:
 
         found = (await self._load()).get("client")
         if found is None or self._may_register:
-            return None  # registered anew: the address to come back to may be another one
+            return None  # registered again: the redirect address may have changed
         return OAuthClientInformationFull.model_validate(found)
 
     async def set_client_info(self, client_info: Any) -> None:

@@ -1,6 +1,6 @@
-"""Messages of a server over its standard input and output, one line each. What comes out of the program is
-not to be believed: a line has a size, messages have a rate, and what is no message is counted. Imports the
-library: only in the thread of MCP."""
+"""Messages of a server over standard input and output, one per line. The program's output is untrusted:
+line size and message rate are limited, and lines that are no messages are counted. It imports the
+library, so import it only in the MCP thread."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from holdfast.workspaces.commands.piped_programs import PipedProgram
 
 LINE_BYTES = 16 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
-# Beyond these a server is slowed down, and beyond the last it is stopped.
+# Above these rates a server is slowed down; above the last it is stopped.
 MESSAGES_A_SECOND = 500
 WINDOW_SECONDS = 10.0
 MOST_IN_WINDOW = 4000
@@ -28,25 +28,25 @@ MOST_GARBAGE = 200
 
 
 def _message(line: bytes) -> types.JSONRPCMessage | None:
-    """None: it is no message."""
+    """The message, or None if the line is none."""
     text = line.decode("utf-8", "replace")
     try:
         return types.jsonrpc_message_adapter.validate_json(text, by_name=False)
     except ValueError:
         pass
     try:
-        # A lone surrogate is not text for the library; what can be read without it is.
+        # The library rejects lone surrogates; the rest of the text is kept.
         return types.jsonrpc_message_adapter.validate_python(clean_deep(json.loads(text)), by_name=False)
     except (ValueError, RecursionError):
         return None
 
 
 class Misbehaved(Exception):
-    """What a server did that ended it."""
+    """Why a misbehaving server was stopped."""
 
 
 class StdioServer:
-    """The two ends of a program that speaks the protocol."""
+    """A program that speaks the protocol, with its input and output."""
 
     def __init__(self, program: PipedProgram, on_end: Callable[[str], None]) -> None:
         self._program = program
@@ -79,7 +79,7 @@ class StdioServer:
             reason = str(error)
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             pass
-        # Whoever waits for an answer hears that none will come, and why.
+        # Pending requests fail with the reason.
         self._on_end(reason)
         await to_session.aclose()
 

@@ -1,5 +1,6 @@
-"""The tools of MCP servers for a chat. The list comes from what was approved before, so that a turn begins
-without any server; one is started when its tool is called, or when nothing is known of it yet."""
+"""The tools of MCP servers for a chat. The list comes from what was approved before, so a turn starts
+without any server; a server is started when one of its tools is called, or if its tools are not known
+yet."""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,15 +24,15 @@ from holdfast.tools.registry import ToolPlace
 
 log = structlog.get_logger(__name__)
 
-# A turn waits so long for servers of which nothing is known yet, for all of them together.
+# How long a turn waits for all servers whose tools are not known yet, together.
 FIRST_LIST_SECONDS = 15.0
 READ_RESOURCE = "read_resource"
-# Beside its own limit a call may have to start the server, and the server may ask a person.
+# On top of its own limit: a call may have to start the server, and the server may ask a person.
 _MARGIN_SECONDS = 700.0
 
 
 class ServerInput(Input, frozen=True, kw_only=True):
-    """What a model gave: the server judges it."""
+    """A model's input, which the server checks."""
 
     arguments: dict[str, Any]
 
@@ -101,7 +102,7 @@ class McpTools:
         asked = {asyncio.ensure_future(self._first_list(entry, place)): entry for entry in unlisted}
         done, late = await asyncio.wait(asked, timeout=FIRST_LIST_SECONDS)
         for task in late:
-            # It goes on by itself: what it has is there for the next turn.
+            # It continues in the background: its tools are there for the next turn.
             task.add_done_callback(lambda one: one.cancelled() or one.exception())
         for task in done:
             if (found := task.result()) is not None:
@@ -177,7 +178,7 @@ class McpTools:
     async def _connected(
         self, entry: ServerEntry, context: ToolContext, defined: ToolDefinition | None, seconds: float
     ) -> ServerConnection:
-        """As the server is configured now, and only if its tool still is what was approved."""
+        """A connection under the current configuration, if the tool is still the approved one."""
         now = await self._servers.find(entry.id, context.owner_id, context.workspace_id)
         if now is None or not now.fields.enabled or now.config_hash != entry.config_hash:
             await self._servers.stop(entry.id)

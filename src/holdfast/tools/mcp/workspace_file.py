@@ -1,5 +1,5 @@
-"""`.mcp.json` of a workspace: servers that count once a person trusted the file and the files it names. It is
-written for other programs too, so what is not known here is passed over."""
+"""`.mcp.json` of a workspace: its servers are used once a person trusts the file and the files it names.
+Other programs use the file too, so unknown fields are ignored."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
@@ -48,7 +48,7 @@ class McpTrust:
 
 
 def servers_in(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """The servers by name. InvalidInput says why the file cannot be read."""
+    """The servers by name. Raises InvalidInput if the file cannot be read."""
     try:
         content = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -65,7 +65,7 @@ def servers_in(text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def entries_of(item: TrustItem, workspace_id: WorkspaceId) -> list[ServerEntry]:
-    """Of a file that was trusted. One that is wrong is there with what is wrong."""
+    """The entries of a trusted file. An invalid one is included with its error."""
     return [_entry(name, given, workspace_id) for name, given in servers_in(item.text)]
 
 
@@ -107,7 +107,7 @@ def _texts(given: dict[str, Any], key: str) -> dict[str, str]:
 
 
 def _words(given: dict[str, Any]) -> Iterator[str]:
-    """All texts in it: commands, arguments, values of the environment."""
+    """All strings in it: commands, arguments, environment values."""
     for value in given.values():
         yield from _texts_in(value)
 

@@ -1,5 +1,5 @@
-"""The process that turns a fetched document into text: HTML into Markdown, PDF into its words. It is held by
-the kernel to its memory and time, because a document is the work of strangers."""
+"""The process that turns a fetched document into text: HTML into Markdown, PDF into plain text. The kernel
+limits its memory and time, because documents are untrusted."""
 
 import json
 import resource
@@ -17,7 +17,7 @@ _CPU_SECONDS = 15
 
 
 def main() -> None:
-    """Arguments: the kind, and the file unless it comes on standard input. Says `{title, text}` as JSON."""
+    """Arguments: the kind, and the file unless it comes on standard input. Prints `{title, text}` as JSON."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -39,7 +39,7 @@ def _html(content: bytes) -> tuple[str, str]:
     title = found.metadata.document.title or ""
     text = found.content or ""
     if text.startswith("---\n"):
-        # The head of the page as YAML: the title is all that is wanted of it.
+        # The page's metadata as YAML: only the title is used.
         text = text[4:].partition("\n---\n")[2]
     return title, text.strip()
 

@@ -1,5 +1,5 @@
-"""What was fetched, as text that a model can read. HTML and PDF are read by a process behind the wall; other
-texts are taken as they are."""
+"""Fetched documents as text that a model can read. HTML and PDF are converted by a process behind the wall;
+other texts are used as they are."""
 
 import json
 import sys
@@ -27,13 +27,13 @@ class WebPage:
 
 
 class Documents:
-    """`behind` runs the process behind the wall; None: held to its memory and time alone."""
+    """`behind` runs the process behind the wall; None: only its memory and time are limited."""
 
     def __init__(self, behind: Behind | None) -> None:
         self._run = behind or run_on_file
 
     async def read(self, fetched: Fetched) -> WebPage:
-        """FetchFailed: it is nothing that can be read as text."""
+        """Raises FetchFailed if it cannot be read as text."""
         if fetched.media_type in _HTML:
             page = await blocking(lambda: _decoded(fetched).encode())
             return await self._convert("html", page)

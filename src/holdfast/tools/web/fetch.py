@@ -1,6 +1,6 @@
-"""Fetching one address of the public web. A name is resolved once for each hop, and the address that was
-checked is the one that is connected to. Nothing is sent along that could identify anybody: no cookies, no
-credentials, no proxy of the environment."""
+"""Fetches one address of the public web. A name is resolved once per hop, and the connection goes to the
+address that was checked. Nothing that could identify a person is sent: no cookies, no credentials, no
+proxy of the environment."""
 
 import asyncio
 import socket
@@ -19,7 +19,7 @@ MOST_HOPS = 5
 _URL_CHARACTERS = 4_096
 _PIECE = 64 * 1024
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
-# Wide enough for ordinary pages; a server that sends more wants to fill memory.
+# Enough for ordinary pages; a server that sends more tries to fill memory.
 _HEADER_BYTES = 16 * 1024
 _ENCODINGS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 
@@ -31,7 +31,7 @@ async def fetch(
     resolve: Resolve | None = None,
     seconds: float = FETCH_SECONDS,
 ) -> Fetched:
-    """FetchFailed says what is wrong. Every hop is checked as the first address is."""
+    """Raises FetchFailed with the reason. Every hop is checked like the first address."""
     try:
         async with asyncio.timeout(seconds):
             for _ in range(MOST_HOPS + 1):
@@ -45,7 +45,7 @@ async def fetch(
 
 
 async def _hop(url: str, rules: FetchRules, resolve: Resolve | None) -> Fetched | str:
-    """What is there, or where it leads."""
+    """The document, or the address that it redirects to."""
     host, port = _checked(url, rules)
     try:
         addresses = await public_addresses(host, port, resolve)
@@ -99,7 +99,7 @@ def _listed(host: str, names: tuple[str, ...]) -> bool:
 
 
 class _Pinned(AbstractResolver):
-    """Answers with the addresses that were checked, whatever is asked."""
+    """A resolver that always answers with the checked addresses."""
 
     def __init__(self, addresses: list[str]) -> None:
         self._addresses = addresses
@@ -129,7 +129,7 @@ async def _session(addresses: list[str]) -> AsyncGenerator[aiohttp.ClientSession
         connector=aiohttp.TCPConnector(resolver=_Pinned(addresses), use_dns_cache=False, force_close=True),
         timeout=aiohttp.ClientTimeout(total=FETCH_SECONDS),
         cookie_jar=aiohttp.DummyCookieJar(),
-        # We unpack ourselves, as far as the limit goes: a few bytes can stand for gigabytes.
+        # Decompressed here, up to the limit: a few bytes can expand to gigabytes.
         auto_decompress=False,
         trust_env=False,
         max_line_size=_HEADER_BYTES,

@@ -1,4 +1,4 @@
-"""What fetching is asked for and gives back: plain data, without the HTTP client."""
+"""Input and result of a fetch: plain data, without the HTTP client."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ MOST_BYTES = 10 * 1024 * 1024
 
 
 class FetchFailed(Exception):
-    """Why there is no answer, in a sentence for the model."""
+    """Why nothing was fetched, in a sentence for the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fetched:
-    """`url` is where the redirects ended. `cut`: there was more."""
+    """`url` is where the redirects ended. `cut` means that there was more."""
 
     url: str
     status: int

@@ -1,5 +1,5 @@
-"""Searching the web through a service that the administrator configured: what each one is asked, and where
-its answer has the results."""
+"""Web search through a service that the administrator configured: how to ask each one, and where its answer
+has the results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class EngineRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchEngine:
-    """`results` are the names that lead to the list in the answer; `text` is what a result says of itself."""
+    """`results` is the path to the list in the answer; `text` is the field with a result's excerpt."""
 
     address: str
     results: tuple[str, ...]
@@ -87,7 +87,7 @@ SERVICES: dict[EngineName, SearchEngine] = {
 async def search_web(
     service: EngineName, url: str, key: Secret, query: str, count: int
 ) -> tuple[WebResult, ...]:
-    """FetchFailed says what is wrong; the key never appears in it."""
+    """Raises FetchFailed with the reason, which never contains the key."""
     import aiohttp
 
     found = SERVICES[service]

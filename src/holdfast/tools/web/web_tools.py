@@ -1,5 +1,5 @@
-"""`web_fetch` and `web_search`. Both ask a person, once for each host and chat; what comes back was written
-by strangers. `web_search` is only there where a service is configured."""
+"""`web_fetch` and `web_search`. Both ask a person, once per host and chat; results are untrusted.
+`web_search` exists only where a service is configured."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _MOST_CHARACTERS = 28_000
 
 @dataclass(frozen=True, kw_only=True)
 class WebSettings:
-    """`search` None: no service is configured."""
+    """`search` is None where no service is configured."""
 
     rules: FetchRules = field(default_factory=FetchRules)
     search: EngineName | None = None
