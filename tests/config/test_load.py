@@ -160,6 +160,8 @@ def _other(name: str, key: str) -> object:
         "allow": ["a.example"],
         "deny": ["b.example"],
         "ports": [8080],
+        "mode": "on",
+        "keep_days": 9,
     }
     return special.get(key, 7)
 

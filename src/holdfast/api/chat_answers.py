@@ -46,6 +46,7 @@ def created(applied: Applied, settings: Settings, agent: NamedAgent | None) -> C
         origin=state.origin,
         max_steps=settings.max_steps,
         provider_tools=settings.provider_tools,
+        debug=settings.debug,
         mode=state.mode,
         writes=state.writes,
     )
@@ -102,6 +103,7 @@ def chosen(chat: Chat, settings: Settings, agent: NamedAgent | None) -> Chat:
         budget=budget,
         max_steps=settings.max_steps,
         provider_tools=settings.provider_tools,
+        debug=settings.debug,
     )
 
 

@@ -25,6 +25,7 @@ from holdfast.api.checks import (
     budget_in,
     budget_of,
     check_client_tools,
+    check_debug,
     check_mode,
     check_model,
     check_provider_tools,
@@ -77,6 +78,7 @@ class CreateChat(Border, frozen=True, kw_only=True):
     provider_tools: ProviderToolsIn | None = None
     mode: ModeName | None = None
     writes: Writes | None = None
+    debug: bool = False
 
 
 class ChangeChat(Border, frozen=True, kw_only=True):
@@ -93,6 +95,7 @@ class ChangeChat(Border, frozen=True, kw_only=True):
     workspace_id: Annotated[str, Meta(max_length=36)] | UnsetType | None = UNSET
     mode: ModeName | UnsetType = UNSET
     writes: Writes | UnsetType = UNSET
+    debug: bool | UnsetType = UNSET
 
 
 class ForkChat(Border, frozen=True, kw_only=True):
@@ -133,6 +136,7 @@ async def create_chat(
             labels=data.labels,
             max_steps=data.max_steps,
             provider_tools=data.provider_tools,
+            debug=check_debug(services, data.debug),
             mode=data.mode or (None if agent is None else agent.mode) or BUILD,
             writes=writes_of(services, data.writes, agent),
         )
@@ -282,6 +286,8 @@ def _choices(services: Services, data: ChangeChat, chat: Chat) -> Choices:
     if data.provider_tools is not UNSET:
         check_provider_tools(services, data.provider_tools, new.get("model", chat.model))
         new["provider_tools"] = data.provider_tools
+    if data.debug is not UNSET:
+        new["debug"] = check_debug(services, data.debug)
     if data.budget is not UNSET:
         new["budget"] = None if data.budget is None else budget_in(data.budget)
     return new

@@ -170,3 +170,9 @@ def budget_in(given: BudgetIn) -> Budget | None:
     if given.tokens is None and given.cost_usd_micros is None:
         return None
     return Budget(tokens=given.tokens, cost_usd_micros=given.cost_usd_micros)
+
+
+def check_debug(services: Services, wanted: bool) -> bool:
+    if wanted and services.config().debug.mode == "off":
+        raise invalid("debug", "debug records are switched off on this server ([debug] mode)")
+    return wanted

@@ -47,6 +47,7 @@ class Start(Record, frozen=True, kw_only=True):
     # The most model calls in one turn; None: the server's limit.
     max_steps: int | None = None
     provider_tools: tuple[ProviderTool, ...] | None = None
+    debug: bool = False
     mode: str = BUILD
     writes: Writes = "direct"
 
@@ -127,6 +128,7 @@ def _settings(start: Start) -> Settings:
         budget=start.budget,
         max_steps=start.max_steps,
         provider_tools=start.provider_tools,
+        debug=start.debug,
     )
 
 

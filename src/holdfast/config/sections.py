@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from holdfast.core.chats import Writes
+from holdfast.core.debug_runs import DebugMode
 from holdfast.core.secret import Secret
 from holdfast.core.shapes import Json, Record
 from holdfast.providers.configs import ModelConfig, ProviderConfig
@@ -315,6 +316,17 @@ class ChangesSection(Record, frozen=True, kw_only=True):
     ] = 2048
 
 
+class DebugSection(Record, frozen=True, kw_only=True):
+    mode: Annotated[
+        DebugMode,
+        Meta(
+            description="Which chats have a debug record of what models were asked and what they answered. "
+            "`off`: none. `allow`: those for which their owner switches it on. `on`: all."
+        ),
+    ] = "allow"
+    keep_days: Annotated[int, Meta(ge=1, le=3650, description="How long debug records are kept.")] = 7
+
+
 class ModeChoice(Record, frozen=True, kw_only=True):
     """`[modes.<name>]`: a mode of one's own."""
 
@@ -367,6 +379,7 @@ class Config(Record, frozen=True, kw_only=True):
     budget: BudgetSection = BudgetSection()
     changes: ChangesSection = ChangesSection()
     web: WebSection = WebSection()
+    debug: DebugSection = DebugSection()
     # The tables `[modes.<name>]`.
     modes: dict[str, ModeChoice] = {}  # noqa: RUF012 - msgspec copies it
     providers: tuple[ProviderConfig, ...] = ()
@@ -399,6 +412,7 @@ SECTIONS: dict[str, type[Record]] = {
     "budget": BudgetSection,
     "changes": ChangesSection,
     "web": WebSection,
+    "debug": DebugSection,
     "models": ModelsSection,
 }
 # Those with a table per name, `[providers.<name>]`, and what such a table contains.
@@ -412,6 +426,7 @@ NAMED_SECTIONS: dict[str, type[Record]] = {
 # What a running server applies when it reads its configuration again; the rest needs a restart.
 RELOADED = frozenset(
     {
+        "debug",
         "limits",
         "tools",
         "compaction",

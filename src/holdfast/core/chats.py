@@ -48,6 +48,8 @@ class Settings(Record, frozen=True, kw_only=True):
     max_steps: int | None = None
     # None: what is configured for the model.
     provider_tools: tuple[ProviderTool, ...] | None = None
+    # Whether the debug record is switched on for this chat.
+    debug: bool = False
 
 
 class Found(Record, frozen=True, kw_only=True):
@@ -106,6 +108,8 @@ class Chat(Record, frozen=True, kw_only=True):
     # What the agent may do: `build`, `plan`, `ask`, or one of the configuration's.
     mode: str = BUILD
     writes: Writes = "direct"
+    # Whether the debug record is switched on for this chat.
+    debug: bool = False
 
 
 class ListedChat(Chat, frozen=True, kw_only=True):

@@ -96,6 +96,12 @@ class Repeat(_Event, frozen=True, kw_only=True, tag="r"):
     first: int
 
 
+class DebugHint(_Event, frozen=True, kw_only=True, tag="d"):
+    """The debug record of this chat moved."""
+
+    chat_id: ChatId
+
+
 class Configured(_Event, frozen=True, kw_only=True, tag="c"):
     """Providers or models in the database were changed."""
 
@@ -106,7 +112,7 @@ class Reread(_Event, frozen=True, kw_only=True, tag="a"):
     reason: Literal["connected", "overflow"]
 
 
-BusEvent = Hint | RunHint | LiveParts | LiveStep | Skipped | Repeat | Configured | Reread
+BusEvent = Hint | RunHint | LiveParts | LiveStep | Skipped | Repeat | DebugHint | Configured | Reread
 # Events that matter only to watchers of a chat and may be dropped, because the commit supersedes them.
 LIVE = (LiveParts, LiveStep, Skipped)
 

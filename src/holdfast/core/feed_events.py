@@ -10,6 +10,7 @@ from holdfast.core.calls import Action
 from holdfast.core.changes import ChangedFile
 from holdfast.core.chats import Chat, Status, Waiting
 from holdfast.core.collisions import Collision
+from holdfast.core.debug_runs import DebugRun
 from holdfast.core.events import Episode
 from holdfast.core.failures import Failure, Retry
 from holdfast.core.flow_shapes import FlowLineShown, FlowRunData, FlowStepShown
@@ -35,6 +36,7 @@ EventName = Literal[
     "collision",
     "changes",
     "created",
+    "debug",
     "failed",
     "history_reset",
     "log",
@@ -99,6 +101,12 @@ class ChangesData(Record, frozen=True, kw_only=True):
     items: tuple[ChangedFile, ...]
 
 
+class DebugData(Record, frozen=True, kw_only=True):
+    """A debug record that moved."""
+
+    debug_run: DebugRun
+
+
 class StatusData(Record, frozen=True, kw_only=True):
     status: Status
     waiting: Waiting | None = None
@@ -147,6 +155,7 @@ CATALOGUE: tuple[FeedEvent, ...] = (
     FeedEvent("usage", Usage, ("chat",)),
     FeedEvent("collision", Collision, ("chat",)),
     FeedEvent("changes", ChangesData, ("chat",)),
+    FeedEvent("debug", DebugData, ("chat",)),
     FeedEvent("created", Chat, ("chats",)),
     FeedEvent("changed", Chat, ("chats",)),
     FeedEvent("removed", RemovedData, ("chats",)),

@@ -7,18 +7,22 @@ from holdfast.chats.view import Queued
 from holdfast.core.changes import ChangedFile
 from holdfast.core.chats import Chat
 from holdfast.core.collisions import Collision
+from holdfast.core.debug_runs import DebugRun
 from holdfast.core.ids import ChatId
 from holdfast.feed import cursor
 from holdfast.feed.cursor import Position
 from holdfast.feed.frames import Frame, data_of
 from holdfast.feed.limits import PageSize
 from holdfast.feed.watch import ChatState, Event, state_events
-from holdfast.store import changes, collisions, feed_reads
+from holdfast.store import changes, collisions, debug_runs, feed_reads
 from holdfast.store.chats import chat as chat_query
 from holdfast.store.feed_reads import ChatHead, MissedPage
 from holdfast.store.query import Query, joined
 from holdfast.store.queue import item_of
 from holdfast.store.queue import queue as queue_query
+
+# How many debug records a watcher hears of: more than move at the same time.
+DEBUG_RUNS = 5
 
 Reading = tuple[ChatState, tuple[MissedPage, ...]]
 
@@ -34,12 +38,13 @@ def reading(
         queue: tuple[Queued, ...],
         collided: tuple[Collision, ...],
         changed: tuple[ChangedFile, ...],
+        recorded: tuple[DebugRun, ...],
         *pages: MissedPage,
     ) -> Reading | None:
         if head is None or chat is None:
             return None
         items = tuple(item_of(item, place) for place, item in enumerate(queue))
-        return ChatState(head, chat, items, collided, changed), pages
+        return ChatState(head, chat, items, collided, changed, recorded), pages
 
     return joined(
         feed_reads.head(chat_id),
@@ -47,6 +52,7 @@ def reading(
         queue_query(chat_id),
         collisions.of_chat(chat_id),
         changes.of_turn(chat_id),
+        debug_runs.moved_last(chat_id, DEBUG_RUNS),
         *(
             feed_reads.page(
                 chat_id,

@@ -14,6 +14,7 @@ from holdfast.core.errors import StoreClosed, TryAgain
 from holdfast.core.events import (
     BusEvent,
     Configured,
+    DebugHint,
     Episode,
     Hint,
     LiveParts,
@@ -123,6 +124,9 @@ class Room(FeedSource[ChatId]):
             case Hint():
                 if self._state is None or event.version >= self._state.head.version:
                     self._unknown = None
+                    await self._read()
+            case DebugHint():
+                if self._state is not None:
                     await self._read()
             case Reread():
                 await self._read()

@@ -12,8 +12,17 @@ from msgspec.structs import replace as replaced
 from holdfast.core.changes import ChangedFile
 from holdfast.core.chats import Chat
 from holdfast.core.collisions import Collision
+from holdfast.core.debug_runs import DebugRun
 from holdfast.core.events import Episode
-from holdfast.core.feed_events import ChangesData, EventName, MessageData, QueueData, Replaces, StatusData
+from holdfast.core.feed_events import (
+    ChangesData,
+    DebugData,
+    EventName,
+    MessageData,
+    QueueData,
+    Replaces,
+    StatusData,
+)
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import Message, QueueItem
 from holdfast.core.parts import Part, Reasoning, Text, ToolCall
@@ -50,6 +59,8 @@ class ChatState:
     queue: tuple[QueueItem, ...]
     collisions: tuple[Collision, ...] = ()
     changes: tuple[ChangedFile, ...] = ()
+    # Those that moved last, the newest first.
+    debug_runs: tuple[DebugRun, ...] = ()
 
 
 # What is left to read from a watcher's position.
@@ -190,6 +201,10 @@ def state_events(before: ChatState | None, after: ChatState) -> Iterator[tuple[E
     seen = before.changes if before else ()
     if new := tuple(one for one in after.changes if one not in seen):
         yield "changes", ChangesData(items=new)
+    recorded = before.debug_runs if before else ()
+    for run in reversed(after.debug_runs):
+        if run not in recorded:
+            yield "debug", DebugData(debug_run=run)
 
 
 def is_newer(episode: Episode, known: ChatHead) -> bool:

@@ -12,6 +12,7 @@ from holdfast.core.parts import Parts
 from holdfast.core.shapes import Json, Record
 from holdfast.core.usage import Usage
 from holdfast.providers.configs import ModelConfig
+from holdfast.providers.exchanges import ExchangeLog
 
 Purpose = Literal["turn", "compaction", "title"]
 StopReason = Literal["stop", "tool_calls", "length", "content_filter", "pause"]
@@ -70,6 +71,8 @@ class ModelRequest(Record, frozen=True, kw_only=True):
     provider_tools: tuple[ProviderTool, ...] = ()
     # Which try at the step this is, from 1. Only the demo model looks at it.
     attempt: int = 1
+    # Who keeps the HTTP requests that this takes; None: nobody. It never refers to a request that has it.
+    exchanges: ExchangeLog | None = None
 
 
 class _Event(msgspec.Struct, frozen=True, gc=False):

@@ -42,14 +42,7 @@ _LONG = re.compile(r"(?<![\w./-])(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[A-Za-z
 
 class Redactor:
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
-        spellings = {
-            spelling
-            for secret in secrets
-            if secret is not None and len(secret) >= _LEAST_SECRET
-            for spelling in _spellings(secret)
-        }
-        # Longest first, so that a spelling that contains another is taken whole.
-        ordered = sorted(spellings, key=len, reverse=True)
+        ordered = spellings(secrets)
         self._known = re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
     def text(self, text: str) -> str:
@@ -65,7 +58,16 @@ def without_secrets(text: str) -> str:
     return _LONG.sub(MASK, _NOBODYS.text(text))
 
 
-_NOBODYS = Redactor()
+def spellings(secrets: Iterable[str | None]) -> list[str]:
+    """All encodings in which these may be met: the longest first, so that one that contains another is taken
+    whole."""
+    found = {
+        spelling
+        for secret in secrets
+        if secret is not None and len(secret) >= _LEAST_SECRET
+        for spelling in _spellings(secret)
+    }
+    return sorted(found, key=len, reverse=True)
 
 
 def _spellings(secret: str) -> Iterable[str]:
@@ -81,3 +83,6 @@ def _spellings(secret: str) -> Iterable[str]:
             core = encoded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
             if len(core) >= 8:
                 yield core
+
+
+_NOBODYS = Redactor()

@@ -4,6 +4,7 @@ quarter of a second to import: a server that only has the demo model does withou
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
@@ -216,6 +217,7 @@ class ModelRegistry:
         self._adapters: dict[str, Adapter] = {}
         # What refusals said about models, by provider and model. It is asked anew after a change or a start.
         self._learned: dict[tuple[str, str], ModelLimits] = {}
+        self._known_keys: frozenset[str] | None = None
         # Set when there is other configuration.
         self.changed = asyncio.Event()
         # What providers and the price list say about models, by provider and model.
@@ -234,6 +236,7 @@ class ModelRegistry:
         }
         self._setup = setup
         self._adapters, self._learned = {}, {}
+        self._known_keys = None
         self.changed.set()
         self._prepare()
 
@@ -299,6 +302,16 @@ class ModelRegistry:
             return read_key(_written_key(provider), self._environ) is not None
         except InvalidInput:
             return False
+
+    def known_keys(self) -> frozenset[str]:
+        """Of all providers there are, as far as they can be read. For whoever must not repeat them."""
+        if self._known_keys is None:
+            found: set[str] = set()
+            for provider in self._setup.providers.values():
+                with suppress(InvalidInput):
+                    found.add(read_key(_written_key(provider), self._environ) or "")
+            self._known_keys = frozenset(found)
+        return self._known_keys
 
     def _default(self) -> ModelConfig:
         config = self._setup.models.get(self._setup.default or "")

@@ -10,6 +10,7 @@ import msgspec
 
 from holdfast.core.errors import AttemptFailed
 from holdfast.core.shapes import Json
+from holdfast.providers.exchanges import HttpExchange
 from holdfast.providers.failures import Endpoint
 from holdfast.providers.interface import Event, ModelRequest
 from holdfast.providers.proxies import proxy_of
@@ -79,16 +80,24 @@ class HttpAdapter:
             begun = False
             response: aiohttp.ClientResponse | None = None
             watch: _Watch | None = None
+            headers, body = self._headers(request), self._wire.body(request)
+            exchange = self._exchange(request, headers, body)
             try:
-                response = await self._send(request)
+                response = await self._send(request, headers, body, exchange)
                 watch = _Watch(response, self._limits)
                 reading = self._wire.reading(request, self._endpoint)
                 reader = EventReader()
                 while not reading.done and (chunk := await self._next(response, watch)):
+                    if exchange is not None:
+                        exchange.read(chunk)
                     payloads = reader.feed(chunk)
                     watch.saw(len(chunk), reader, heard=bool(payloads))
                     for number, payload in enumerate(payloads, 1):
-                        for event in reading.read(payload):
+                        events = reading.read(payload)
+                        if exchange is not None and reading.done:
+                            # Whoever has all of it may never close it.
+                            exchange.ended()
+                        for event in events:
                             begun = True
                             yield event
                         if number % _AT_ONCE == 0:
@@ -97,11 +106,16 @@ class HttpAdapter:
                     for event in reading.read(payload):
                         begun = True
                         yield event
-                for event in reading.end():
+                last = reading.end()
+                if exchange is not None:
+                    exchange.ended()
+                for event in last:
                     yield event
                 await self._finish(response)
                 return
             except AttemptFailed as failed:
+                if exchange is not None:
+                    exchange.failed(failed.failure.detail or failed.failure.message)
                 if again or begun or not self._wire.differently(request, failed):
                     raise
             finally:
@@ -111,24 +125,37 @@ class HttpAdapter:
                 # this.
                 if response is not None:
                     response.close()
+                if exchange is not None:
+                    exchange.closed()
+
+    def _exchange(
+        self, request: ModelRequest, headers: Mapping[str, str], body: bytes
+    ) -> HttpExchange | None:
+        if request.exchanges is None:
+            return None
+        return request.exchanges.exchange("POST", self._address(request), headers, body)
 
     def _address(self, request: ModelRequest) -> str:
         path = self._wire.path(request)
         return self._url + path + (self._query.replace("?", "&") if "?" in path else self._query)
 
-    async def _send(self, request: ModelRequest) -> aiohttp.ClientResponse:
-        headers = {
+    def _headers(self, request: ModelRequest) -> dict[str, str]:
+        return {
             "Content-Type": "application/json",
             "Accept": "text/event-stream",
             # Compressed streams cost processor time at both ends and arrive in clumps.
             "Accept-Encoding": "identity",
             **self._wire.headers(request, self._key),
         }
+
+    async def _send(
+        self, request: ModelRequest, headers: Mapping[str, str], body: bytes, exchange: HttpExchange | None
+    ) -> aiohttp.ClientResponse:
         try:
             async with asyncio.timeout(self._limits.silence_seconds):
                 response = await self._session.post(
                     self._address(request),
-                    data=self._wire.body(request),
+                    data=body,
                     headers=headers,
                     # A key is meant for the host it was given for, and for no other that this one names.
                     allow_redirects=False,
@@ -140,18 +167,24 @@ class HttpAdapter:
             raise self._endpoint.silent(self._limits.silence_seconds) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise self._endpoint.broken(error) from None
+        if exchange is not None:
+            exchange.answered(response.status, dict(response.headers))
         try:
-            await self._check(request, response)
+            await self._check(request, response, exchange)
         except BaseException:
             response.close()
             raise
         return response
 
-    async def _check(self, request: ModelRequest, response: aiohttp.ClientResponse) -> None:
+    async def _check(
+        self, request: ModelRequest, response: aiohttp.ClientResponse, exchange: HttpExchange | None
+    ) -> None:
         kind = response.content_type
         if response.status == 200 and "html" not in kind and kind != "application/json":
             return
         body = await self._read_some(response)
+        if exchange is not None:
+            exchange.read(body)
         headers = {name.lower(): value for name, value in response.headers.items()}
         if response.status != 200:
             raise self._endpoint.refused(request.model.model, response.status, headers, body)

@@ -183,4 +183,5 @@ def worker_settings(config: Config, *, walled: bool) -> WorkerSettings:
         compaction_prompt=config.compaction.prompt.strip() or None,
         title_model=config.titles.model or None,
         summaries_by_model=config.titles.summaries,
+        debug=config.debug.mode,
     )

@@ -26,11 +26,13 @@ from holdfast.providers.discovery import Discovery
 from holdfast.providers.prices import Prices
 from holdfast.providers.registry import ModelRegistry as Providers
 from holdfast.server.config_reload import Following, worker_settings
+from holdfast.server.known_secrets import known_secrets
 from holdfast.server.peers import Peers
 from holdfast.server.toolbox import Toolbox, toolbox
 from holdfast.store import directory
 from holdfast.store.open import is_postgres, open_store
 from holdfast.telemetry.crashes import Crashes
+from holdfast.telemetry.debug_recording import DebugRecorder
 from holdfast.telemetry.metrics import Metrics
 from holdfast.worker.chat_duty import ChatDuty
 from holdfast.worker.models import ConfiguredModels
@@ -89,6 +91,11 @@ async def opened(
         following.check_tools([tool.name for tool in box.tools])
         following.walled = box.probe.wall.stands
         prices = Prices()
+        debug = await stack.enter_async_context(
+            DebugRecorder(
+                store, clock, ids, metrics, lambda: known_secrets(following.config, providers, environ)
+            )
+        )
         chats = ChatDuty(
             store=store,
             bus=bus,
@@ -104,6 +111,7 @@ async def opened(
             isolation=box.isolation,
             tool_sources=box.tool_sources,
             crashes=crashes,
+            debug=debug,
         )
         worker = Worker(
             [chats, box.workflows.duty(chats), box.flows.duty(chats)],

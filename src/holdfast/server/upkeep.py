@@ -9,7 +9,7 @@ import structlog
 from holdfast.chats.commands import Interrupt
 from holdfast.core.errors import HoldfastError
 from holdfast.server.parts import Parts
-from holdfast.store import chats, collisions
+from holdfast.store import chats, collisions, debug_runs
 from holdfast.tools.intents import finish_left_over
 from holdfast.workspaces.places.upkeep import (
     remove_code_indexes,
@@ -25,6 +25,7 @@ ACCESS_SECONDS = 2.0
 COMMANDS_SECONDS = 2.0
 DIRECTORIES_SECONDS = 600.0
 EDITS_SECONDS = 20.0
+DEBUG_SECONDS = 20.0
 STOPPED_AT_ONCE = 100
 
 
@@ -60,6 +61,14 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         chosen = services.config().changes
         await box.checkpoints.sweep(chosen.keep_days, chosen.max_mib)
 
+    async def end_debug_runs() -> None:
+        """Of turns that ended elsewhere, and of workers that died."""
+        await services.store.write(debug_runs.end_left_over())
+
+    async def forget_debug_runs() -> None:
+        while await services.store.write(debug_runs.forget_old(services.config().debug.keep_days)):
+            pass
+
     async def finish_edits() -> None:
         await finish_left_over(services.store, box.workspaces)
         await box.changes.finish_left_over()
@@ -72,6 +81,8 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         asyncio.create_task(_every(COMMANDS_SECONDS, end_commands)),
         asyncio.create_task(_every(DIRECTORIES_SECONDS, remove_directories)),
         asyncio.create_task(_every(EDITS_SECONDS, finish_edits)),
+        asyncio.create_task(_every(DEBUG_SECONDS, end_debug_runs)),
+        asyncio.create_task(_every(DIRECTORIES_SECONDS, forget_debug_runs)),
         asyncio.create_task(parts.peers.count(services.store, own=own)),
         *([asyncio.create_task(parts.following.follow())] if parts.may_have_peers else []),
     ]

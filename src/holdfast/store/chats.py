@@ -307,6 +307,7 @@ def _chat_of(
         origin=state.origin,
         max_steps=settings.max_steps,
         provider_tools=settings.provider_tools,
+        debug=settings.debug,
         mode=state.mode,
         writes=state.writes,
     )

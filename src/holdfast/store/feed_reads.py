@@ -90,6 +90,7 @@ _HEAD = (
     "SELECT c.id, c.version, c.history_version, c.queue_version, c.retry_version, c.status, c.attempt, "
     f"c.retry IS NOT NULL, c.last_message_id, w.expires_at > now_micros(), s.title, s.summary, {MODEL_USED}, "
     f"{EFFORT_USED}, s.workspace_id, s.pinned, s.labels, s.budget_tokens, s.budget_usd_micros, "
+    "(SELECT max(d.touched_at) FROM debug_runs d WHERE d.chat_id = c.id), "
     "(SELECT CAST(sum(k.version) AS bigint) FROM chats k WHERE k.root_id = c.id AND k.parent_id IS NOT NULL) "
     "FROM chats c JOIN settings s ON s.chat_id = c.id LEFT JOIN workers w ON w.id = c.lease_worker_id "
 )

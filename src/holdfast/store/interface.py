@@ -103,6 +103,7 @@ class Choices(TypedDict, total=False):
     budget: Budget | None
     max_steps: int | None
     provider_tools: tuple[ProviderTool, ...] | None
+    debug: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,12 @@ class Metrics:
             "holdfast_leases_lost", "Times this process lost its lease", registry=registry
         )
 
+        self.debug_lost = Counted(
+            "holdfast_debug_lost",
+            "Steps and bodies that the debug record does without, because they could not be written",
+            registry=registry,
+        )
+
     def committed(self, change: Change) -> None:
         """What a worker's commit says about the work."""
         work = self._work

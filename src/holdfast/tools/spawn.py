@@ -137,6 +137,8 @@ class Spawning:
         start = Start(
             owner_id=context.owner_id,
             origin=FromChat(chat_id=context.chat_id, call_id=context.call_id),
+            # Whoever looks into a chat looks into its sub-agents too.
+            debug=chosen.debug,
             root_id=view.chat.root_id,
             parts=(Text(text=wanted.prompt),),
             name=wanted.label,

@@ -23,12 +23,14 @@ from holdfast.providers.registry import Model
 from holdfast.store.approvals import decided
 from holdfast.store.budgets import all_caps, caps
 from holdfast.store.calls import calls_of_turns
+from holdfast.store.debug_runs import wished
 from holdfast.store.journals import terms as agent_terms
 from holdfast.store.modes import binding_modes
 from holdfast.store.named_agents import of_chat
 from holdfast.store.query import Query, constant, joined
 from holdfast.store.settings_rules import settings
 from holdfast.telemetry.cache import SentRequest
+from holdfast.telemetry.debug_recording import RecordedRun, RecordedStep
 from holdfast.tools.contract import Tool
 from holdfast.tools.modes import Mode, find_mode
 from holdfast.tools.registry import ToolPlace
@@ -76,6 +78,19 @@ class StartedAgent(Record, frozen=True, kw_only=True):
     begun: bool
 
 
+class TurnRecording:
+    """What is being recorded for the debug record: the turn, its step, a compaction in it."""
+
+    def __init__(self) -> None:
+        # The turn that `run` is about.
+        self.number = -1
+        self.run: RecordedRun | None = None
+        self.step: RecordedStep | None = None
+        self.compaction: RecordedRun | None = None
+        # Whether the chat's owner wants it for all chats; None: nobody asked yet.
+        self.wished: bool | None = None
+
+
 class ActiveTurn:
     def __init__(self, chat: OwnedChat, resources: Resources, started: StartedAgent | None = None) -> None:
         self.chat = chat
@@ -105,6 +120,7 @@ class ActiveTurn:
         # What every request of the turn begins with, and the set-up that this was measured for.
         self.beginning: Segments = ()
         self.measured_setup: TurnSetup | None = None
+        self.recorded = TurnRecording()
         # Times the step that is being made.
         self.watch = Stopwatch(resources.clock)
         self.running_calls = False
@@ -139,8 +155,10 @@ class ActiveTurn:
         # Set before the query: a hint that comes meanwhile asks for another look.
         self.budgeted = False
         agreed = constant(None) if chat.view.chat.run_id is None else agent_terms(chat.chat_id)
-        chosen, agent, budgets, terms = await chat.read(
-            joined(settings(chat.chat_id), of_chat(chat.chat_id), self.caps, agreed, read=_chosen)
+        # Whoever watches everything or nothing need not be asked.
+        wishes = wished(chat.view.chat.owner_id) if self.settings.debug == "allow" else constant(None)
+        chosen, agent, budgets, terms, self.recorded.wished = await chat.read(
+            joined(settings(chat.chat_id), of_chat(chat.chat_id), self.caps, agreed, wishes, read=_chosen)
         )
         if chosen is None:
             raise NotOurs("the chat is deleted")
@@ -243,13 +261,14 @@ class ActiveTurn:
     def new_step(self, kind: StepKind = "model") -> NewStep:
         """A step that starts now."""
         self.watch = Stopwatch(self.clock)
+        self.recorded.step = None
         return NewStep(kind=kind, started_at=self.watch.started_at)
 
     def new_call_id(self) -> CallId:
         return CallId("call_" + self.resources.ids.uuid7(self.clock.now()).replace("-", ""))
 
 
-Chosen = tuple[Settings | None, NamedAgent | None, tuple[Budget, ...], AgentTerms | None]
+Chosen = tuple[Settings | None, NamedAgent | None, tuple[Budget, ...], AgentTerms | None, bool | None]
 
 
 def _chosen(
@@ -257,8 +276,9 @@ def _chosen(
     agent: NamedAgent | None,
     budgets: tuple[Budget, ...],
     terms: AgentTerms | None,
+    wishes: bool | None,
 ) -> Chosen:
-    return chosen, agent, budgets, terms
+    return chosen, agent, budgets, terms, wishes
 
 
 def _first(*names: str | None) -> str | None:

@@ -4,6 +4,7 @@ limits, and gives each a runner."""
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from typing_extensions import override
 
@@ -20,11 +21,13 @@ from holdfast.store.hints import owned as owned_by
 from holdfast.store.interface import Store
 from holdfast.store.sweep import sweep
 from holdfast.telemetry.crashes import Crashes
+from holdfast.telemetry.debug_recording import DebugRecorder
 from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.family import Isolation
 from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.worker.active_turn import ActiveTurn, StartedAgent
 from holdfast.worker.agent_starts import AgentStarts
+from holdfast.worker.debug_steps import record_turn_end
 from holdfast.worker.deliveries import tell_parents
 from holdfast.worker.models import Models
 from holdfast.worker.owned_chat import OwnedChat, Texts
@@ -56,6 +59,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         isolation: Isolation | None = None,
         tool_sources: tuple[ToolSource, ...] = (),
         crashes: Crashes | None = None,
+        debug: DebugRecorder | None = None,
     ) -> None:
         super().__init__("chat", crashes)
         self.settings = settings or WorkerSettings()
@@ -71,6 +75,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         self._checkpoints = checkpoints
         self._isolation = isolation
         self._tool_sources = tool_sources
+        self._debug = debug
         self._agent_starts: AgentStarts | None = None
         # Whether chats may be waiting for a slot: otherwise nobody takes them when one becomes free.
         self._crowded = True
@@ -185,9 +190,11 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
             files=self._files,
             checkpoints=self._checkpoints,
             tool_sources=self._tool_sources,
+            debug=self._debug,
         )
         chat = OwnedChat(self._store, self.lease, view, self._bus.publish, self._metrics)
         turn = ActiveTurn(chat, resources, started)
+        chat.when_turn_ended = partial(record_turn_end, turn)
         turn.stopping = self.stopping
         self.start(view.chat.id, Runner(turn, self._turn_ended))
         self._metrics.chats.set(len(self.held))

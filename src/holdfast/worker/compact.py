@@ -28,6 +28,7 @@ from holdfast.providers.configs import ModelConfig
 from holdfast.providers.interface import ModelRequest, PromptMessage
 from holdfast.worker.actions import CompactHistory
 from holdfast.worker.active_turn import ActiveTurn
+from holdfast.worker.debug_steps import compaction_failed, compaction_succeeded, recorded_compaction
 from holdfast.worker.generate import follow_limits, shown_files, wait_for_retry
 from holdfast.worker.stream import forget, stream
 from holdfast.worker.unfinished import failed_attempt, in_all, lost_attempt, spent_before
@@ -51,9 +52,11 @@ async def compact(turn: ActiveTurn, action: CompactHistory) -> None:
     await turn.chat.commit(*await lost_attempt(turn, "compaction"), BeginAttempt(admit=False))
     # What watchers see while it is made, and what is committed with its result.
     call = ToolCall(call_id=turn.new_call_id(), name=TOOL, input={"source": action.source})
-    summary = await _summarise(turn, call, step, spent)
-    if summary is not None:
-        await _commit(turn, action, call, summary)
+    with recorded_compaction(turn):
+        summary = await _summarise(turn, call, step, spent)
+        if summary is not None:
+            await _commit(turn, action, call, summary)
+            compaction_succeeded(turn)
 
 
 async def _summarise(turn: ActiveTurn, call: ToolCall, step: NewStep, spent: Usage) -> Summary | None:
@@ -86,6 +89,7 @@ async def _summarise(turn: ActiveTurn, call: ToolCall, step: NewStep, spent: Usa
             failed = AttemptFailed(Failure(kind="config", message=error.text))
         spent += failed_attempt(turn)
         forget(turn)
+        compaction_failed(turn, failed.failure)
         again = follow_limits(turn, failed, step.failures)
         limits = failed.limits or limits
         step = replace(step, failures=(*step.failures, failed.failure), seconds=turn.watch.seconds)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import structlog
 
-from holdfast.chats.change import Change, Refusal
+from holdfast.chats.change import Change, Refusal, TurnEnd
 from holdfast.chats.commands import Command, Fence
 from holdfast.chats.view import View
 from holdfast.core.errors import Bug, TryAgain
@@ -69,6 +69,8 @@ class OwnedChat:
         self.turn_ended: int | None = None
         # Called when somebody else changed the chat so that what is being done no longer fits.
         self.when_moved: Callable[[], None] = _nobody_minds
+        # Called for each turn that a commit of ours ended.
+        self.when_turn_ended: Callable[[TurnEnd], None] = _nobody_minds_end
 
     # --- state ---
 
@@ -157,6 +159,7 @@ class OwnedChat:
         for end in result.change.turns_ended:
             if end.outcome != "failed":
                 self.turn_ended = end.number
+            self.when_turn_ended(end)
         self.metrics.committed(result.change)
         self._look()
         return result.change
@@ -207,4 +210,8 @@ class OwnedChat:
 
 
 def _nobody_minds() -> None:
+    pass
+
+
+def _nobody_minds_end(_: TurnEnd) -> None:
     pass

@@ -10,6 +10,7 @@ from holdfast.core.clock import Clock
 from holdfast.core.ids import Ids
 from holdfast.files.stored_files import StoredFiles
 from holdfast.prompt.sources import PromptChat
+from holdfast.telemetry.debug_recording import DebugRecorder
 from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.worker.models import Models
 from holdfast.worker.settings import WorkerSettings
@@ -55,3 +56,5 @@ class Resources:
     checkpoints: CallWatch | None = None
     # What else a chat has, by its owner and workspace.
     tool_sources: tuple[ToolSource, ...] = ()
+    # Who writes the debug record; None: nobody.
+    debug: DebugRecorder | None = None

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from holdfast.core.debug_runs import DebugMode
 from holdfast.core.shapes import Record
 from holdfast.providers.backoff import RetryRule
 from holdfast.tools.approval import ApprovalRules
@@ -37,6 +38,8 @@ class WorkerSettings(Record, frozen=True, kw_only=True):
     title_model: str | None = None
     # Whether the same model is also called for the summary after each turn.
     summaries_by_model: bool = True
+    # Which chats have a debug record: none, those for which it is switched on, or all.
+    debug: DebugMode = "allow"
     calls_at_once: int = 8
     client_tool_seconds: float = 300.0
     # How long a running chat may take to ask for the end of a sub-agent before a notice reports it.

@@ -13,6 +13,7 @@ from holdfast.providers.estimates import with_estimates
 from holdfast.providers.interface import ModelRequest
 from holdfast.providers.registry import Model
 from holdfast.worker.active_turn import ActiveTurn, Attempt
+from holdfast.worker.debug_steps import recorded_end, recorded_step
 
 # How often watchers are told what a step has used so far.
 USAGE_SECONDS = 0.5
@@ -30,6 +31,9 @@ async def stream(
     """The answer, and the step as it is to be stored. Until its commit, `turn.attempt` is what has arrived.
     With `shown_as` watchers see that call instead of the model's text: a summary is not an answer."""
     await turn.models.prepare(model)
+    recorded = await recorded_step(turn, model, request, step.kind)
+    if recorded is not None:
+        request = replace(request, exchanges=recorded)
     await turn.chat.ready()
     watch = turn.watch
     assembler = Assembler(turn.new_call_id, now=watch.now)
@@ -41,21 +45,26 @@ async def stream(
     if shown_as is not None:
         live.send(shown_as)
     told_at = turn.clock.elapsed()
-    async with aclosing(model.adapter.stream(request)) as events:
-        async for event in events:
-            attempt.heard = True
-            part = assembler.add(event)
-            if part is not None:
-                if attempt.first_part_at is None:
-                    attempt.first_part_at, attempt.first_part_seconds = watch.now(), watch.seconds
-                if shown_as is None:
-                    live.send(part)
-            if assembler.full:
-                break
-            if (elapsed := turn.clock.elapsed()) - told_at >= USAGE_SECONDS:
-                told_at = elapsed
-                live.step(chat.turn, chat.turn_steps + 1, replace(step, usage=_used_so_far(turn, attempt)))
-    return _ended(turn, attempt, assembler.answer(), whole=not assembler.full)
+    with recorded_end(recorded):
+        async with aclosing(model.adapter.stream(request)) as events:
+            async for event in events:
+                attempt.heard = True
+                part = assembler.add(event)
+                if part is not None:
+                    if attempt.first_part_at is None:
+                        attempt.first_part_at, attempt.first_part_seconds = watch.now(), watch.seconds
+                    if shown_as is None:
+                        live.send(part)
+                if assembler.full:
+                    break
+                if (elapsed := turn.clock.elapsed()) - told_at >= USAGE_SECONDS:
+                    told_at = elapsed
+                    used = _used_so_far(turn, attempt)
+                    live.step(chat.turn, chat.turn_steps + 1, replace(step, usage=used))
+        answer, done = _ended(turn, attempt, assembler.answer(), whole=not assembler.full)
+    if recorded is not None:
+        recorded.completed(answer, done.usage)
+    return answer, done
 
 
 def ended_early(turn: ActiveTurn, attempt: Attempt) -> tuple[ModelAnswer, NewStep]:

@@ -25,6 +25,7 @@ from holdfast.store.chats import standing
 from holdfast.store.interface import Choices
 from holdfast.store.side_steps import note
 from holdfast.worker.active_turn import ActiveTurn
+from holdfast.worker.debug_steps import record_end, recorded_end, recorded_line
 from holdfast.worker.owned_chat import Texts
 
 log = structlog.get_logger(__name__)
@@ -95,22 +96,28 @@ async def _ask(turn: ActiveTurn, number: int, kind: StepKind, text: str) -> str:
         purpose="title",
     )
     await turn.models.prepare(model)
+    recorded = await recorded_line(turn, number, model, request, "title" if kind == "title" else "summary")
+    if recorded is not None:
+        request = replace(request, exchanges=recorded)
     assembler = Assembler(turn.new_call_id)
     failure: Failure | None = None
     heard = whole = False
     try:
-        async with aclosing(model.adapter.stream(request)) as events:
-            async for event in events:
-                heard = True
-                assembler.add(event)
-                if assembler.full:
-                    break
+        with recorded_end(recorded):
+            async with aclosing(model.adapter.stream(request)) as events:
+                async for event in events:
+                    heard = True
+                    assembler.add(event)
+                    if assembler.full:
+                        break
         whole = not assembler.full
         return " ".join(part.text for part in assembler.answer().parts if isinstance(part, Text))
     except AttemptFailed as failed:
         failure = failed.failure
         raise
     finally:
+        if recorded is not None and not heard:
+            recorded.run.end("interrupted" if failure is None else "error")
         if heard:
             answer = assembler.answer() if whole else assembler.partial()
             used = with_estimates(
@@ -134,6 +141,10 @@ async def _ask(turn: ActiveTurn, number: int, kind: StepKind, text: str) -> str:
                 finished_at=watch.now(),
                 outcome=outcome,
             )
+            if recorded is not None:
+                if outcome == "finished":
+                    recorded.completed(answer, step.usage)
+                record_end(recorded.run, outcome)
             await asyncio.shield(_count(turn, step))
 
 

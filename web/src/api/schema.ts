@@ -134,6 +134,7 @@ export interface ChangeChat {
   workspace_id?: string | null;
   mode?: string;
   writes?: "direct" | "review";
+  debug?: boolean;
 }
 
 export interface ChangeDecision {
@@ -257,6 +258,7 @@ export interface Chat {
   provider_tools: ("web_search" | "code_execution")[] | null;
   mode: string;
   writes: "direct" | "review";
+  debug: boolean;
 }
 
 export interface ChatContext {
@@ -377,6 +379,7 @@ export interface CreateChat {
   provider_tools?: ("web_search" | "code_execution")[] | null;
   mode?: string | null;
   writes?: "direct" | "review" | null;
+  debug?: boolean;
 }
 
 export interface CreateServer {
@@ -410,6 +413,86 @@ export interface CreateUser {
 export interface CreateWorkspace {
   name: string;
   path: string;
+}
+
+export interface DebugAttempt {
+  number: number;
+  status: "completed" | "failed";
+  method: string;
+  url: string;
+  request_headers: Record<string, string>;
+  request_body: string | null;
+  response_headers: Record<string, string>;
+  response_body: string | null;
+  status_code: number | null;
+  error: string | null;
+  started_at: string;
+  finished_at: string;
+  duration_ms: number;
+}
+
+export interface DebugData {
+  debug_run: DebugRun;
+}
+
+export interface DebugRun {
+  id: string;
+  chat_id: string;
+  kind: "chat_turn" | "title" | "summary" | "compaction";
+  status: "in_progress" | "interrupted" | "error" | "completed";
+  turn: number;
+  message_id: string | null;
+  history_message_id: string | null;
+  provider: string | null;
+  model: string | null;
+  started_at: string;
+  finished_at: string | null;
+  summary: DebugSummary;
+}
+
+export interface DebugRunDetail {
+  id: string;
+  chat_id: string;
+  kind: "chat_turn" | "title" | "summary" | "compaction";
+  status: "in_progress" | "interrupted" | "error" | "completed";
+  turn: number;
+  message_id: string | null;
+  history_message_id: string | null;
+  provider: string | null;
+  model: string | null;
+  started_at: string;
+  finished_at: string | null;
+  summary: DebugSummary;
+  steps: DebugStep[];
+  next_step: number | null;
+}
+
+export interface DebugRunPage {
+  items: DebugRun[];
+  next_cursor: string | null;
+}
+
+export interface DebugStep {
+  id: string;
+  number: number;
+  operation: "stream" | "generate";
+  status: "in_progress" | "interrupted" | "error" | "completed";
+  request: unknown;
+  response: unknown;
+  usage: Usage | null;
+  error: Failure | null;
+  history_message_id: string | null;
+  started_at: string;
+  finished_at: string | null;
+  attempts: DebugAttempt[];
+}
+
+export interface DebugSummary {
+  first_message: string;
+  steps: number;
+  usage: Usage;
+  has_error: boolean;
+  label: string;
 }
 
 export interface DecideStep {
@@ -790,6 +873,7 @@ export interface ListedChat {
   provider_tools: ("web_search" | "code_execution")[] | null;
   mode: string;
   writes: "direct" | "review";
+  debug: boolean;
   found: Found | null;
 }
 
@@ -1714,6 +1798,7 @@ export type ChatFeedEvent =
   | { event: "usage"; data: Usage }
   | { event: "collision"; data: Collision }
   | { event: "changes"; data: ChangesData }
+  | { event: "debug"; data: DebugData }
   | { event: "caught_up"; data: CaughtUp }
   | { event: "closing"; data: Closing };
 
@@ -1781,6 +1866,8 @@ export interface Routes {
   "GET /chats/{chat_id}/trace/{span_id}": { answer: Span };
   "GET /chats/{chat_id}/context": { answer: ChatContext };
   "GET /chats/{chat_id}/context/diff": { query: { after?: string | null; before?: string | null }; answer: RequestDiff };
+  "GET /chats/{chat_id}/debug/runs": { query: { limit?: number; cursor?: string | null }; answer: DebugRunPage };
+  "GET /chats/{chat_id}/debug/runs/{debug_run_id}": { query: { first_step?: number; limit?: number }; answer: DebugRunDetail };
   "GET /chats/{chat_id}/usage": { answer: ChatUsage };
   "GET /usage": { query: { by?: "day" | "model" | "chat" | "category"; days?: number }; answer: UsageReport };
   "GET /chats/{chat_id}/export": { query: { format?: "json" | "markdown" | "html" }; answer: unknown };

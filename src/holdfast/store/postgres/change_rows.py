@@ -50,6 +50,9 @@ class Rows:
             self.settings,
             self.labels,
             self.removals,
+            # The debug record of what is removed: twice the same rows.
+            self.removals,
+            self.removals,
             self.messages,
             self.queue_put,
             self.queue_dropped,

@@ -91,7 +91,7 @@ _CREATE = (
 FOLLOWING: tuple[str, ...] = (
     (
         f"INSERT INTO settings ({listed(SETTINGS)}, words) "
-        f"SELECT {picked(SETTINGS)}, array_to_tsvector(r.words) FROM unnest(%s::settings_chosen_3[]) r "
+        f"SELECT {picked(SETTINGS)}, array_to_tsvector(r.words) FROM unnest(%s::settings_chosen_4[]) r "
         "JOIN guarded g ON g.id = r.chat_id::uuid"
     ),
     _insert("labels", "label_put", ("chat_id", "label")),
@@ -100,6 +100,19 @@ FOLLOWING: tuple[str, ...] = (
         "chat_item",
         "removed = true, revision = r.version",
         "t.id >= r.id::uuid AND NOT t.removed",
+    ),
+    # The debug record of removed history goes with it: first the records that began in it, then what later
+    # steps of the others were asked.
+    (
+        "DELETE FROM debug_runs d USING unnest(%s::chat_item[]) r JOIN guarded g ON g.id = r.chat_id::uuid "
+        "WHERE d.chat_id = r.chat_id::uuid AND (d.message_id >= r.id::uuid "
+        "OR d.history_message_id >= r.id::uuid)"
+    ),
+    (
+        "DELETE FROM debug_steps s USING unnest(%s::chat_item[]) r JOIN guarded g ON g.id = r.chat_id::uuid "
+        "WHERE s.chat_id = r.chat_id::uuid AND s.history_message_id >= r.id::uuid AND EXISTS ("
+        "SELECT 1 FROM debug_runs d WHERE d.id = s.run_id AND coalesce(d.message_id < r.id::uuid, true) "
+        "AND coalesce(d.history_message_id < r.id::uuid, true))"
     ),
     _insert("messages", "message_put", MESSAGE),
     _insert("queue", "queued_put", QUEUED)

@@ -52,6 +52,11 @@ DROP_TITLE = "DELETE FROM title_words WHERE rowid = (SELECT c.key FROM chats c W
 REMOVE_MESSAGES = (
     "UPDATE messages SET removed = 1, revision = ?3 WHERE chat_id = ?1 AND id >= ?2 AND NOT removed"
 )
+# The debug record of removed history goes with it.
+FORGET_DEBUG_RUNS = (
+    "DELETE FROM debug_runs WHERE chat_id = ?1 AND (message_id >= ?2 OR history_message_id >= ?2)"
+)
+FORGET_DEBUG_STEPS = "DELETE FROM debug_steps WHERE chat_id = ?1 AND history_message_id >= ?2"
 INSERT_MESSAGE = _insert("messages", rows.MESSAGE)
 DROP_QUEUED = "DELETE FROM queue WHERE chat_id = ? AND id = ?"
 PUT_QUEUED = _put("queue", rows.QUEUED, ("chat_id", "id"))
@@ -99,6 +104,8 @@ def _rows_of(change: Change, version: int) -> Iterator[Statement]:
     chat_id = change.chat_id
     if change.removed_from is not None:
         yield REMOVE_MESSAGES, (chat_id, change.removed_from, version)
+        yield FORGET_DEBUG_RUNS, (chat_id, change.removed_from)
+        yield FORGET_DEBUG_STEPS, (chat_id, change.removed_from)
     for message in change.messages:
         yield INSERT_MESSAGE, rows.message_row(message)
     for item_id in change.queue_dropped:

@@ -1,0 +1,241 @@
+"""Removes secrets and file contents from what is recorded of requests and answers, and bounds it. Every known
+key of ours is removed by its value, wherever it is; everything else by the name that it has."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import cast
+
+import msgspec
+
+from holdfast.core.shapes import Json
+from holdfast.core.text import clean
+from holdfast.providers.exchanges import COLLECTED_BYTES
+from holdfast.providers.redact import MASK, Redactor, spellings
+
+# What is stored of a body, and of one text in it.
+BODY_BYTES = 50_000
+TEXT_CHARACTERS = 10_000
+# Of a longer body the beginning and the end are kept.
+_HEAD_BYTES = 20_000
+# What a cut may leave of a secret at the end of what was collected.
+_CUT_CHARACTERS = 4096
+_DEPTH = 64
+
+_EXACT = frozenset(
+    {
+        "apikey",
+        "xapikey",
+        "accesskey",
+        "accesskeyid",
+        "accesstoken",
+        "authtoken",
+        "authorization",
+        "proxyauthorization",
+        "bearer",
+        "bearertoken",
+        "clientassertion",
+        "cookie",
+        "encryptionkey",
+        "idtoken",
+        "jwt",
+        "passphrase",
+        "passwd",
+        "privatekey",
+        "pwd",
+        "refreshtoken",
+        "secretkey",
+        "sessiontoken",
+        "setcookie",
+        "sharedkey",
+        "signingkey",
+        "sshkey",
+        "subscriptionkey",
+        "token",
+    }
+)
+_FRAGMENTS = ("secret", "password", "credential")
+_IN_QUERY = ("key", "token", "sig", "auth", "pass", "pwd", "code", *_FRAGMENTS)
+_IN_HEADER = ("key", "token", "auth", "cookie", "session", "signature", *_FRAGMENTS)
+_SIGNS = re.compile(r"[^a-z0-9]")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s\"'<>\\`]+")
+_QUERY = re.compile(r"([?&#;])([^=&#;\s]{1,100})=([^&#;\s\"'<>\\]*)")
+_USER = re.compile(r"(?<=://)[^/?#\s@]+@")
+# JSON inside of a text, and settings as programs print them.
+_NAMED = re.compile(
+    r"""(?isx)
+    ( (?: api[_-]?key | access[_-]?key | access[_-]?token | auth[_-]?token | refresh[_-]?token | id[_-]?token
+        | private[_-]?key | secret | passw(?:or)?d | passphrase | credential | authorization )
+      [\w-]{0,40} \\*["']? \s{0,8} [:=] \s{0,8} )
+    ( "(?:[^"\\]|\\.)*(?:"|\Z) | \\+"[^"]*(?:"|\Z) | '[^']*(?:'|\Z)
+      | (?:bearer\s+|basic\s+)?[^\s"',;&}{\[\]]+ )
+    """
+)
+_WORDS = (
+    *("apikey", "api_key", "api-key", "access", "token", "private", "passw", "passphrase", "authorization"),
+    *_FRAGMENTS,
+)
+# How things begin that look like a key: only texts with one of them are searched for it.
+_BEGINNINGS = (
+    *("sk-", "sk_", "pk-", "pk_", "rk_", "gsk_", "xai-", "hf_", "nvapi-", "key-", "AIza", "ya29."),
+    *("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "npm_", "pypi-"),
+    *("AKIA", "ASIA", "eyJ", "earer ", "asic "),
+)
+_PRIVATE = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
+)
+_DATA_URL = re.compile(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/=_-]*")
+
+
+def is_secret_name(name: str) -> bool:
+    """Of a key in JSON. How many tokens there may be is none."""
+    plain = _SIGNS.sub("", name.lower())
+    return plain in _EXACT or any(fragment in plain for fragment in _FRAGMENTS)
+
+
+def _is_secret_header(name: str) -> bool:
+    plain = name.lower()
+    return any(fragment in plain for fragment in _IN_HEADER)
+
+
+def _is_secret_in_query(name: str) -> bool:
+    plain = _SIGNS.sub("", name.lower())
+    return any(fragment in plain for fragment in _IN_QUERY)
+
+
+class ExchangeRedactor:
+    """`known` returns all secrets of ours as they are now."""
+
+    def __init__(self, known: Callable[[], Iterable[str]]) -> None:
+        self._ask = known
+        self._asked: frozenset[str] = frozenset()
+        self._spellings: tuple[str, ...] = ()
+        self._looks = Redactor()
+
+    def refresh(self) -> None:
+        """Before a batch: keys come and go with the configuration."""
+        asked = frozenset(self._ask())
+        if asked != self._asked:
+            self._asked = asked
+            self._spellings = tuple(spellings(asked))
+
+    def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        return {
+            self.text(name): MASK if _is_secret_header(name) else self.text(value)[:TEXT_CHARACTERS]
+            for name, value in headers.items()
+        }
+
+    def text(self, text: str) -> str:
+        """Without what could be a secret: of an error, a header, a text in a body."""
+        text = clean(text)
+        for spelling in self._spellings:
+            if spelling in text:
+                text = text.replace(spelling, MASK)
+        if "://" in text:
+            text = _URL.sub(lambda found: self._url(found[0]), text)
+        lower = text.lower()
+        if any(word in lower for word in _WORDS):
+            text = _NAMED.sub(rf"\1{MASK}", text)
+        if "PRIVATE KEY-----" in text:
+            text = _PRIVATE.sub(MASK, text)
+        if any(beginning in text for beginning in _BEGINNINGS):
+            text = self._looks.text(text)
+        return text
+
+    def _url(self, url: str) -> str:
+        url = _USER.sub(f"{MASK}@", url)
+        return _QUERY.sub(
+            lambda found: f"{found[1]}{found[2]}={MASK}" if _is_secret_in_query(found[2]) else found[0], url
+        )
+
+    def json(self, value: Json, depth: int = 0) -> Json:
+        """The same without secrets and file contents. Long texts are cut; their length is beside them."""
+        match value:
+            case str():
+                return self._shortened(value)
+            case list():
+                if depth > _DEPTH:
+                    return MASK
+                return [self.json(item, depth + 1) for item in cast(list[Json], value)]
+            case dict():
+                return self._object(cast(dict[str, Json], value), depth)
+            case _:
+                return value
+
+    def _object(self, value: dict[str, Json], depth: int) -> Json:
+        if depth > _DEPTH:
+            return MASK
+        found: dict[str, Json] = {}
+        for name, item in value.items():
+            if (
+                is_secret_name(name)
+                and item not in (None, "", True, False)
+                and not isinstance(item, int | float)
+            ):
+                found[self.text(name)] = MASK
+            elif isinstance(item, str) and _is_file_content(name, item, value):
+                found[name] = f"[{len(item)} characters of a file]"
+            else:
+                found[self.text(name)] = self.json(item, depth + 1)
+                if isinstance(item, str) and len(item) > TEXT_CHARACTERS:
+                    found[f"{self.text(name)}_length"] = len(item)
+        return found
+
+    def _shortened(self, text: str) -> str:
+        if "base64," in text:
+            text = _DATA_URL.sub(lambda found: f"[{len(found[0])} characters of a file]", text)
+        return self.text(text)[:TEXT_CHARACTERS]
+
+    def request_body(self, body: bytes) -> str | None:
+        if not body:
+            return None
+        try:
+            value = msgspec.json.decode(body)
+        except msgspec.DecodeError:
+            return bounded(self.text(body.decode("utf-8", "replace")))
+        return bounded(msgspec.json.encode(self.json(value)).decode())
+
+    def answer(self, body: bytes, whole_bytes: int) -> str | None:
+        """Of an answer as a whole, or of a stream of events."""
+        if not body:
+            return None
+        text = body.decode("utf-8", "replace")
+        if len(body) < whole_bytes or len(body) >= COLLECTED_BYTES:
+            # What is cut off may be the end of a secret, which would then not be known for one.
+            found = self._lines(text)[:-_CUT_CHARACTERS]
+            return f"{found.encode()[:BODY_BYTES].decode('utf-8', 'ignore')}\n[of {whole_bytes} bytes]"
+        return bounded(self._lines(text))
+
+    def _lines(self, text: str) -> str:
+        """Events are lines with JSON in them. Where nothing in it has the name of a secret, a line stays as
+        it is."""
+        lower = text.lower()
+        if not any(word in lower for word in (*_WORDS, "base64", "cookie", "pwd", "jwt", "key", "bearer")):
+            return self.text(text)
+        return "\n".join(self._line(line) for line in text.split("\n"))
+
+    def _line(self, line: str) -> str:
+        head, data = ("data:", line[5:]) if line.startswith("data:") else ("", line)
+        try:
+            value = msgspec.json.decode(data.strip())
+        except msgspec.DecodeError:
+            return self.text(line)
+        space = " " if data.startswith(" ") else ""
+        return f"{head}{space}{msgspec.json.encode(self.json(value)).decode()}"
+
+
+def bounded(text: str) -> str:
+    data = text.encode()
+    if len(data) <= BODY_BYTES:
+        return text
+    marker = f"\n[… {len(data)} bytes in all …]\n"
+    tail = BODY_BYTES - _HEAD_BYTES - len(marker.encode())
+    return data[:_HEAD_BYTES].decode("utf-8", "ignore") + marker + data[-tail:].decode("utf-8", "ignore")
+
+
+def _is_file_content(name: str, item: str, beside: Mapping[str, Json]) -> bool:
+    if len(item) < 100:
+        return False
+    return name == "file_data" or (
+        name in ("data", "bytes")
+        and bool(beside.keys() & {"media_type", "mime_type", "mimeType", "mediaType"})
+    )

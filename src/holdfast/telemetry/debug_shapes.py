@@ -1,0 +1,67 @@
+"""What a model was asked and what it answered, in our own format, as the debug record stores it: bounded,
+without secrets and without the contents of files."""
+
+from collections.abc import Sequence
+from typing import cast
+
+import msgspec
+
+from holdfast.core.parts import Part, Reasoning, Text
+from holdfast.core.shapes import Json, encode
+from holdfast.providers.assemble import ModelAnswer
+from holdfast.providers.exchange_redaction import BODY_BYTES, TEXT_CHARACTERS, ExchangeRedactor
+from holdfast.providers.interface import ModelRequest
+
+
+def request_shape(request: ModelRequest, redactor: ExchangeRedactor) -> Json:
+    """The newest messages, as many as fit; `left_out` says how many are before them."""
+    kept: list[Json] = []
+    left = BODY_BYTES
+    for message in reversed(request.messages):
+        shape = {"role": message.role, "parts": parts_shape(message.parts, redactor)}
+        left -= len(encode(shape))
+        if kept and left < 0:
+            break
+        kept.append(shape)
+    return {
+        "model": request.model.model,
+        "system": [_text_shape("text", text, redactor) for text in request.system],
+        "left_out": len(request.messages) - len(kept),
+        "messages": kept[::-1],
+        "tools": [tool.name for tool in request.tools],
+        "tool_choice": request.tool_choice
+        if isinstance(request.tool_choice, str)
+        else request.tool_choice.name,
+        "provider_tools": list(request.provider_tools),
+        "effort": request.effort,
+        "max_output": request.max_output or request.model.max_output,
+    }
+
+
+def answer_shape(answer: ModelAnswer, redactor: ExchangeRedactor) -> Json:
+    return {
+        "parts": parts_shape(answer.parts, redactor),
+        "stop_reason": answer.stop_reason,
+        "response_id": answer.response_id,
+        "model": answer.model,
+    }
+
+
+def parts_shape(parts: Sequence[Part], redactor: ExchangeRedactor) -> list[Json]:
+    return [_part_shape(part, redactor) for part in parts]
+
+
+def _part_shape(part: Part, redactor: ExchangeRedactor) -> Json:
+    match part:
+        case Text(text=text):
+            return _text_shape("text", text, redactor)
+        case Reasoning(text=text):
+            return _text_shape("reasoning", text, redactor)
+        case _:
+            shape = cast(dict[str, Json], msgspec.to_builtins(part))
+            shape.pop("provider_data", None)
+            return redactor.json(shape)
+
+
+def _text_shape(kind: str, text: str, redactor: ExchangeRedactor) -> Json:
+    return {"type": kind, "text": redactor.text(text)[:TEXT_CHARACTERS], "text_length": len(text)}
