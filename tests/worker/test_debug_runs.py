@@ -1,21 +1,16 @@
 """What a worker leaves for the debug record."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
 
-from holdfast.chats.commands import Compact, Delete, Edit, Interrupt
-from holdfast.core.debug_runs import DebugRun, DebugRunDetail, DebugStep
+from holdfast.core.debug_runs import DebugRun, DebugStep
 from holdfast.core.ids import ChatId, RandomIds
-from holdfast.core.parts import Text
 from holdfast.store import debug_runs
-from holdfast.store.preferences import choose
 from holdfast.telemetry.debug_recording import DebugRecorder
-from tests.providers.replies import Say, Status, fails, say
-from tests.worker.engine import OWNER, SETTINGS, STRANGER, Engine
+from tests.worker.engine import SETTINGS, Engine
 
 ON = replace(SETTINGS, debug="on")
 KEY = "sk-test-123456"

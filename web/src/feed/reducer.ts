@@ -38,6 +38,10 @@ export function reduce(state: ChatState, event: FeedEvent): ChatState {
     }
     case "changes":
       return { ...state, changes: state.changes + 1 };
+    case "debug": {
+      const { debug_run: run } = event.data;
+      return { ...state, debugRuns: new Map(state.debugRuns).set(run.id, run) };
+    }
     case "caught_up":
       return state.caughtUp ? state : { ...state, caughtUp: true };
     case "closing":

@@ -1,7 +1,7 @@
 // A chat as the page knows it. Everything here is immutable and shared: what did not change is the same object
 // as before, so that only what changed is drawn again.
 
-import type { Chat, Message, PartData, QueueItem, Span, ToolResult, Usage } from "@/api/schema";
+import type { Chat, DebugRun, Message, PartData, QueueItem, Span, ToolResult, Usage } from "@/api/schema";
 import type { Collision } from "./events";
 
 export type LivePart = PartData["part"];
@@ -35,6 +35,8 @@ export interface ChatState {
   collisions: readonly Collision[];
   /** Moves on whenever the server tells of changed files. */
   changes: number;
+  /** Those that moved while the feed was open, and the newest before. */
+  debugRuns: ReadonlyMap<string, DebugRun>;
   /** Everything that was there when the feed was opened has been told. */
   caughtUp: boolean;
 }
@@ -51,6 +53,7 @@ export const EMPTY: ChatState = {
   usage: null,
   collisions: [],
   changes: 0,
+  debugRuns: new Map(),
   caughtUp: false,
 };
 

@@ -52,6 +52,7 @@ export function chatWith(change: Partial<Chat> = {}): Chat {
     children: 0,
     max_steps: null,
     provider_tools: null,
+    debug: false,
     mode: "build",
     writes: "direct",
     ...change,

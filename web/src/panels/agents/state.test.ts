@@ -36,6 +36,7 @@ function agent(change: Partial<Chat>): Chat {
     children: 0,
     max_steps: null,
     provider_tools: null,
+    debug: false,
     mode: "build",
     writes: "direct",
     ...change,
