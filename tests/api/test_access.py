@@ -81,6 +81,8 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "POST /workspaces/{workspace_id}/git/branch": WRITE,
     "GET /workspaces/{workspace_id}/git/patch": READ,
     "GET /workspaces/{workspace_id}/worktrees": READ,
+    "POST /workspaces/{workspace_id}/worktrees/{worktree_id}/keep": WRITE,
+    "POST /workspaces/{workspace_id}/worktrees/{worktree_id}/merge": WRITE,
     "POST /workspaces/{workspace_id}/worktrees/{worktree_id}/remove": WRITE,
     "GET /workspaces/{workspace_id}/code-map": READ,
     "GET /workspaces/{workspace_id}/agents": READ,

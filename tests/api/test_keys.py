@@ -216,6 +216,8 @@ WITHOUT = {
     "POST chats/{chat_id}/changes/undo",
     "POST workspaces/{workspace_id}/git/branch",
     "POST workspaces/{workspace_id}/git/commit",
+    "POST workspaces/{workspace_id}/worktrees/{worktree_id}/keep",
+    "POST workspaces/{workspace_id}/worktrees/{worktree_id}/merge",
     "POST workspaces/{workspace_id}/worktrees/{worktree_id}/remove",
     # Talks with somebody else's program.
     "POST chats/{chat_id}/mcp-questions/{question_id}",

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.store import workspaces
 from tests.api.serving import Serving
 from tests.api.test_workspaces import workspace
 from tests.changes.test_changes import call, run, walled
+from tests.changes.trees import tree_of
 
 
 def git(root: Path, *words: str) -> str:
@@ -72,3 +74,50 @@ async def test_worktrees_of_agents_are_listed_and_removed(server: Serving) -> No
     assert (await admin.post(f"{path}/{item['id']}/remove")).json["items"] == []
     assert not await asyncio.to_thread(os.path.exists, item["path"])
     assert (await admin.post(f"{path}/{item['id']}/remove")).status == 404
+
+
+async def test_a_worktree_is_merged_and_kept(server: Serving) -> None:
+    """Committed there or not; what a person wrote meanwhile is merged, or named and left."""
+    if not walled(server):
+        pytest.skip("without a wall there are no worktrees")
+    admin = server.admin
+    workspace_id, root = await workspace(server)
+    lines = "".join(f"line {n}\n" for n in range(20))
+    for name in ("both.txt", "fought.txt", "gone.txt"):
+        (root / name).write_text(lines)
+    await asyncio.to_thread(git, root, "add", ".")
+    await asyncio.to_thread(git, root, "commit", "-qm", "More")
+    chat = await admin.start_chat("say: hi", workspace_id=workspace_id)
+    await admin.until_settled(chat["id"])
+    edits = [{"path": p, "old": "line 3\n", "new": "agent 3\n"} for p in ("both.txt", "fought.txt")]
+    child = call("edit_files", edits=edits) + call("delete_file", path="gone.txt")
+    child += call("write_file", path="new/ü.txt", content="x") + call("write_file", path="empty", content="")
+    given = {"prompt": child + "say: done", "isolation": "worktree"}
+    await run(admin, chat["id"], call("spawn_agent", **given) + call("wait_agents") + "say: done")
+    (root / "both.txt").write_text(lines.replace("line 15", "person 15"))
+    (root / "fought.txt").write_text(lines.replace("line 3\n", "person 3\n"))
+    path = f"workspaces/{workspace_id}/worktrees"
+    (item,) = (await admin.get(path)).json["items"]
+    before, head = tree_of(root), await asyncio.to_thread(git, root, "rev-parse", "HEAD")
+    merged = await admin.post(f"{path}/{item['id']}/merge")
+    assert merged.status == 200, merged
+    assert sorted(merged.json["paths"]) == ["both.txt", "empty", "gone.txt", "new/ü.txt"]
+    assert [one["path"] for one in merged.json["conflicts"]] == ["fought.txt"]
+    assert (root / "both.txt").read_text() == lines.replace("line 15", "person 15").replace(
+        "line 3\n", "agent 3\n"
+    )
+    assert "person 3" in (root / "fought.txt").read_text()
+    assert ((root / "empty").read_bytes(), (root / "gone.txt").exists()) == (b"", False)
+    assert await asyncio.to_thread(git, root, "rev-parse", "HEAD") == head
+    # Again: there is nothing left to do. And back.
+    again = (await admin.post(f"{path}/{item['id']}/merge")).json
+    assert again["paths"] == []
+    undo = {"checkpoint": merged.json["checkpoint_id"]}
+    undone = await admin.post(f"chats/{item['chat_id']}/changes/undo", undo)
+    assert (undone.status, tree_of(root) == before) == (200, True), undone
+    kept = (await admin.post(f"{path}/{item['id']}/keep")).json["items"]
+    assert [one["kept"] for one in kept] == [True]
+    await admin.delete(f"chats/{chat['id']}")
+    await server.parts.services.store.write(workspaces.orphans(0))
+    assert await server.parts.services.store.write(workspaces.orphans(0)) == ()
+    assert (await admin.post(f"{path}/{item['id']}/merge")).code == "wrong_state"

@@ -9,6 +9,7 @@ from msgspec import Meta
 from holdfast.api.problems import not_found
 from holdfast.api.services import By, InPath, Services, With, needs
 from holdfast.api.workspaces import own_workspace
+from holdfast.changes.worktree_merge import MergedWorktree
 from holdfast.core.ids import ChatId, WorkspaceId
 from holdfast.core.shapes import Border, Record
 from holdfast.core.workspaces import Workspace
@@ -37,6 +38,8 @@ class WorktreeShown(Record, frozen=True, kw_only=True):
     chat_id: ChatId
     # gone: its directory is not there any more.
     state: Literal["unchanged", "changed", "gone"]
+    # It stays when its chat is deleted.
+    kept: bool
 
 
 class WorktreeList(Record, frozen=True, kw_only=True):
@@ -112,6 +115,35 @@ async def remove_worktree(
     return await _listed(services, caller, workspace_id)
 
 
+@post(
+    "/workspaces/{workspace_id:str}/worktrees/{worktree_id:str}/keep",
+    guards=[needs("chats:write")],
+    status_code=200,
+)
+async def keep_worktree(
+    workspace_id: InPath, worktree_id: InPath, services: With, caller: By
+) -> WorktreeList:
+    """It stays when its chat is deleted, until it is removed here."""
+    one = await _worktree(services, caller, workspace_id, worktree_id)
+    await services.store.write(workspaces.keep(one.id, caller.user.id))
+    return await _listed(services, caller, workspace_id)
+
+
+@post(
+    "/workspaces/{workspace_id:str}/worktrees/{worktree_id:str}/merge",
+    guards=[needs("chats:write")],
+    status_code=200,
+)
+async def merge_worktree(
+    workspace_id: InPath, worktree_id: InPath, services: With, caller: By
+) -> MergedWorktree:
+    """Its files come into the workspace, merged with what is there now; what cannot be merged is named and
+    left. Nothing is committed, and the worktree stays."""
+    one = await _worktree(services, caller, workspace_id, worktree_id)
+    target = await own_workspace(services, caller, workspace_id)
+    return await services.worktree_merge.merge(one, target, caller.user.id)
+
+
 async def _worktree(services: Services, caller: By, workspace_id: str, worktree_id: str) -> Workspace:
     found = await own_workspace(services, caller, workspace_id)
     made = await services.store.read(workspaces.worktrees_of(found.path, caller.user.id))
@@ -132,6 +164,7 @@ async def _shown(services: Services, one: Workspace) -> WorktreeShown:
         base=one.worktree.base,
         chat_id=one.worktree.chat_id,
         state="unchanged" if unchanged else "changed" if there else "gone",
+        kept=one.worktree.kept,
     )
 
 
@@ -147,6 +180,6 @@ def _who(caller: By) -> GitPerson:
 
 router = Router(
     "/",
-    route_handlers=[commit, branch, patch, list_worktrees, remove_worktree],
+    route_handlers=[commit, branch, patch, list_worktrees, merge_worktree, keep_worktree, remove_worktree],
     tags=["workspaces"],
 )

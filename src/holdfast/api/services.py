@@ -22,6 +22,7 @@ from holdfast.api.open_feeds import OpenFeeds
 from holdfast.api.problems import Problem, not_found
 from holdfast.bus.interface import Bus
 from holdfast.changes.control import ChangeControl
+from holdfast.changes.worktree_merge import WorktreeMerge
 from holdfast.config.sections import Config
 from holdfast.config.sources import Merged
 from holdfast.core.accounts import Scope as TokenScope
@@ -80,6 +81,7 @@ class Services:
     code: CodeIndexes
     changes: ChangeControl
     worktrees: Worktrees
+    worktree_merge: WorktreeMerge
     runs: Runs
     flow_runs: FlowRuns
     # The configuration as it is now: it may be read again while the server runs.

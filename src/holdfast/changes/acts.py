@@ -169,13 +169,18 @@ class Acts:
         if is_draft(place):
             root = self._drafts.place(ChatId(place.removeprefix(DRAFT)))
             return root, Guard(root.path)
-        scratch = place.startswith("scratch-")
-        where = ChangePlace(
-            chat_id=operation.chat_id if scratch else NO_CHAT,
-            owner_id=operation.owner_id,
-            workspace_id=None if scratch else WorkspaceId(place),
-        )
+        where = place_again(place, operation.chat_id, operation.owner_id)
         return await self._workspaces.root_of(where), await self._workspaces.guard_of(where)
+
+
+def place_again(place: str, chat_id: ChatId, owner_id: UserId) -> ChangePlace:
+    """The directory of this name, which is no draft."""
+    scratch = place.startswith("scratch-")
+    return ChangePlace(
+        chat_id=chat_id if scratch else NO_CHAT,
+        owner_id=owner_id,
+        workspace_id=None if scratch else WorkspaceId(place),
+    )
 
 
 def _rewound(operation: ChangeOperation, version: int | None) -> ChangeOperation:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from holdfast.changes.acts import LEFT_OVER_MICROS, Acts, ChangePlace, PerformedAct
+from holdfast.changes.acts import LEFT_OVER_MICROS, Acts, ChangePlace, PerformedAct, place_again
 from holdfast.changes.advice import advice
 from holdfast.changes.checkpoints import DRAFT, Checkpoints, is_draft, place_of
 from holdfast.changes.drafts import Drafts
@@ -84,7 +84,7 @@ class ChangeControl:
         self._checkpoints = checkpoints
         self._clock = clock
         self._ids = ids
-        self._acts = Acts(store, workspaces, checkpoints, drafts)
+        self.acts = Acts(store, workspaces, checkpoints, drafts)
 
     # --- looking ---
 
@@ -159,15 +159,16 @@ class ChangeControl:
         return await self._done(chat, reversal, done)
 
     async def _undo_act(self, chat: Chat, checkpoint_id: str, by: UserId) -> DecidedChanges:
-        """Undoes a rewind or an undo: the files, and what it removed from the conversation."""
-        where = await self._where(chat)
-        async with self._checkpoints.alone(place_of(where)) as shadow:
-            rows, kept = await self._store.read(changes.of_family(chat.id), changes.checkpoints(chat.id))
-            act = next((one for one in kept if one.id == checkpoint_id), None)
-            if act is None:
-                raise NotFound("There is no such checkpoint in this chat.")
-            if act.place != place_of(where):
-                raise WrongState("This was done in another directory than the one the chat works in now.")
+        """Undoes a rewind or an undo where it was done: the files, and what it removed from the conversation."""
+        kept = await self._store.read(changes.checkpoints(chat.id))
+        act = next((one for one in kept if one.id == checkpoint_id), None)
+        if act is None:
+            raise NotFound("There is no such checkpoint in this chat.")
+        if is_draft(act.place):
+            raise WrongState("What was done in a draft is not taken back.")
+        where = place_again(act.place, chat.id, chat.owner_id)
+        async with self._checkpoints.alone(act.place) as shadow:
+            rows = await self._store.read(changes.of_family(chat.id))
             wanted = [row for row in rows if row.checkpoint_id == act.id and row.state == "applied"]
             reversal = await self._reversal(where, wanted, shadow)
             operation = await self._planned(chat, where, "undo", reversal, shadow, by)
@@ -313,7 +314,7 @@ class ChangeControl:
                 notice=_TOLD[verb],
                 notice_to=drafting,
             )
-            done = await self._acts.perform(operation, root, await self._guard(direct, root, verb), ours)
+            done = await self.acts.perform(operation, root, await self._guard(direct, root, verb), ours)
         kept = [row for row in done.operation.rows if row.state not in WAITING]
         return DecidedChanges(
             items=await self._shown(chat, kept), conflicts=(*decided.conflicts, *done.unwritten)
@@ -386,11 +387,11 @@ class ChangeControl:
 
     async def _perform(self, where: ChangePlace, operation: ChangeOperation, shadow: Shadow) -> PerformedAct:
         root, guard = await self._workspaces.root_of(where), await self._workspaces.guard_of(where)
-        return await self._acts.perform(operation, root, guard, shadow)
+        return await self.acts.perform(operation, root, guard, shadow)
 
     async def finish_left_over(self, after_micros: int = LEFT_OVER_MICROS) -> int:
         """Completes operations that a server left unfinished; returns how many."""
-        return await self._acts.finish_left_over(after_micros)
+        return await self.acts.finish_left_over(after_micros)
 
     # --- answers ---
 

@@ -19,6 +19,8 @@ class Worktree(Record, frozen=True, kw_only=True):
     base: str
     branch: str
     chat_id: ChatId
+    # It stays when that chat is deleted.
+    kept: bool = False
 
 
 class Workspace(Record, frozen=True, kw_only=True):

@@ -149,6 +149,7 @@ async def opened(
                 code=box.code,
                 changes=box.changes,
                 worktrees=box.worktrees,
+                worktree_merge=box.worktree_merge,
                 runs=box.workflows.runs,
                 flow_runs=box.flows.runs,
                 config=lambda: following.config,

@@ -13,6 +13,7 @@ from holdfast.changes.apply_tool import apply_tool
 from holdfast.changes.checkpoints import Checkpoints
 from holdfast.changes.control import ChangeControl
 from holdfast.changes.drafts import Drafts
+from holdfast.changes.worktree_merge import WorktreeMerge
 from holdfast.config.places import config_directory, skill_directories
 from holdfast.config.sections import Config, WebSection
 from holdfast.core.clock import Clock
@@ -84,6 +85,7 @@ class Toolbox:
     tool_sources: tuple[ToolSource, ...]
     walled: Walled
     worktrees: Worktrees
+    worktree_merge: WorktreeMerge
     isolation: OwnWorktrees
     files: StoredFiles
     code: CodeIndexes
@@ -280,6 +282,7 @@ async def toolbox(
             tool_sources=(McpTools(mcp, files),),
             walled=walled,
             worktrees=worktrees,
+            worktree_merge=WorktreeMerge(store, changes.acts, workspaces, checkpoints, walled),
             isolation=isolation,
             files=files,
             code=code,

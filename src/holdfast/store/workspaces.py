@@ -13,7 +13,7 @@ from holdfast.store.query import Query, Row, Rows, any_row, at_most_one, each, q
 
 ORPHAN_MICROS = 3600 * 1_000_000
 
-WORKSPACE = columns("id owner_id name path created_at repository base branch chat_id")
+WORKSPACE = columns("id owner_id name path created_at repository base branch chat_id kept")
 
 _SELECT = f"SELECT {listed(WORKSPACE)} FROM workspaces"
 ONE = f"{_SELECT} WHERE id = $1"
@@ -27,13 +27,15 @@ INSERT = (
     "ON CONFLICT DO NOTHING"
 )
 DELETE = "DELETE FROM workspaces WHERE id = $1 AND owner_id = $2"
+KEEP = "UPDATE workspaces SET kept = (1 = 1) WHERE id = $1 AND owner_id = $2"
 # First the missing chat is recorded; from then on an hour is counted by the database's clock.
 NOTICE = (
     "UPDATE workspaces SET orphaned_at = now_micros() WHERE chat_id IS NOT NULL AND orphaned_at IS NULL "
-    "AND NOT EXISTS (SELECT 1 FROM chats c WHERE c.id = workspaces.chat_id)"
+    "AND NOT kept AND NOT EXISTS (SELECT 1 FROM chats c WHERE c.id = workspaces.chat_id)"
 )
 ORPHANED = (
-    f"{_SELECT} WHERE orphaned_at IS NOT NULL AND orphaned_at <= now_micros() - $1 ORDER BY id LIMIT 100"
+    f"{_SELECT} WHERE NOT kept AND orphaned_at IS NOT NULL AND orphaned_at <= now_micros() - $1 "
+    "ORDER BY id LIMIT 100"
 )
 
 _FIRST = WorkspaceId("00000000-0000-0000-0000-000000000000")
@@ -85,17 +87,22 @@ def delete(workspace_id: WorkspaceId, owner_id: UserId) -> Query[None]:
     return query(DELETE, workspace_id, owner_id, read=lambda _: None)
 
 
+def keep(workspace_id: WorkspaceId, owner_id: UserId) -> Query[None]:
+    """It stays when its chat is deleted."""
+    return query(KEEP, workspace_id, owner_id, read=lambda _: None)
+
+
 def orphans(after_micros: int = ORPHAN_MICROS) -> Query[tuple[Workspace, ...]]:
     """Worktrees whose chat has been gone for this long. A write, because it records which chats are gone."""
     return Query(((NOTICE, ()), (ORPHANED, (after_micros,))), lambda results: each(workspace_of)(results[1]))
 
 
 def workspace_of(row: Row) -> Workspace:
-    workspace_id, owner_id, name, path, created_at, repository, base, branch, chat_id = row
+    workspace_id, owner_id, name, path, created_at, repository, base, branch, chat_id, kept = row
     made = (
         None
         if chat_id is None
-        else Worktree(repository=repository, base=base, branch=branch, chat_id=chat_id)
+        else Worktree(repository=repository, base=base, branch=branch, chat_id=chat_id, kept=bool(kept))
     )
     return Workspace(
         id=workspace_id,
@@ -110,4 +117,5 @@ def workspace_of(row: Row) -> Workspace:
 def _written(new: Workspace) -> Written:
     made = new.worktree
     of_worktree = (None,) * 4 if made is None else (made.repository, made.base, made.branch, made.chat_id)
-    return (new.id, new.owner_id, new.name, new.path, micros(new.created_at), *of_worktree)
+    kept = made is not None and made.kept
+    return (new.id, new.owner_id, new.name, new.path, micros(new.created_at), *of_worktree, kept)

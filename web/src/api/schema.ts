@@ -891,6 +891,12 @@ export interface Me {
   scopes: ("chats:read" | "chats:write" | "admin")[];
 }
 
+export interface MergedWorktree {
+  paths: string[];
+  conflicts: PathConflict[];
+  checkpoint_id: string;
+}
+
 export interface Message {
   id: string;
   chat_id: string;
@@ -1781,6 +1787,7 @@ export interface WorktreeShown {
   base: string;
   chat_id: string;
   state: "unchanged" | "changed" | "gone";
+  kept: boolean;
 }
 
 export type ChatFeedEvent =
@@ -1888,6 +1895,8 @@ export interface Routes {
   "POST /workspaces/{workspace_id}/git/branch": { body: MakeBranch; answer: Committed };
   "GET /workspaces/{workspace_id}/git/patch": { query: { subject?: string }; answer: string };
   "GET /workspaces/{workspace_id}/worktrees": { answer: WorktreeList };
+  "POST /workspaces/{workspace_id}/worktrees/{worktree_id}/merge": { answer: MergedWorktree };
+  "POST /workspaces/{workspace_id}/worktrees/{worktree_id}/keep": { answer: WorktreeList };
   "POST /workspaces/{workspace_id}/worktrees/{worktree_id}/remove": { answer: WorktreeList };
   "GET /workspaces/{workspace_id}/agents": { answer: WorkspaceAgentPage };
   "POST /workspaces/{workspace_id}/agents/trust": { body: TrustAgent; answer: WorkspaceAgent };
