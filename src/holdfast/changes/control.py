@@ -159,7 +159,7 @@ class ChangeControl:
         return await self._done(chat, reversal, done)
 
     async def _undo_act(self, chat: Chat, checkpoint_id: str, by: UserId) -> DecidedChanges:
-        """Undoes a rewind or an undo where it was done: the files, and what it removed from the conversation."""
+        """Undoes a rewind or an undo where it was done: files, and what it removed from the conversation."""
         kept = await self._store.read(changes.checkpoints(chat.id))
         act = next((one for one in kept if one.id == checkpoint_id), None)
         if act is None:
