@@ -10,7 +10,8 @@ from typing import Literal, get_args
 Kind = Literal["html", "pdf"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 REFUSED = 3
-MOST_CHARACTERS = 2_000_000
+# More than a model is ever shown, and in no writing more than may be said here.
+MOST_CHARACTERS = 1_000_000
 _MOST_PAGES = 500
 _MEMORY_BYTES = 1024**3
 _CPU_SECONDS = 15
@@ -24,7 +25,7 @@ def main() -> None:
     content = Path(sys.argv[2]).read_bytes() if len(sys.argv) > 2 else sys.stdin.buffer.read()
     title, text = _html(content) if sys.argv[1] == "html" else _pdf(content)
     found = {"title": title[:300], "text": text[:MOST_CHARACTERS]}
-    sys.stdout.write(json.dumps(found))
+    sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _html(content: bytes) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 other texts are used as they are."""
 
 import json
+import re
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ DOCUMENT_SECONDS = 30.0
 _PROGRAM = (sys.executable, "-I", "-m", "holdfast.tools.web.document_process")
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _TEXTS = frozenset(("application/json", "application/xml", "application/javascript", "application/x-ndjson"))
+_CHARSETS = re.compile(
+    r"utf-?8|utf-16(le|be)?|us-ascii|ascii|latin-?1|iso-?8859-([1-9]|1[013-6])|windows-125[0-8]|cp125[0-8]"
+    r"|koi8-[ru]|macintosh|gb2312|gbk|gb18030|big5|euc-(jp|kr)|shift-jis|iso-2022-jp"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +47,7 @@ class Documents:
                 raise FetchFailed("The PDF is larger than 10 MiB.")
             return await self._convert("pdf", fetched.content)
         if fetched.media_type.startswith("text/") or _is_text(fetched.media_type):
-            return WebPage(title="", text=clean(_decoded(fetched)))
+            return WebPage(title="", text=await blocking(lambda: clean(_decoded(fetched))))
         raise FetchFailed(f"The answer is {fetched.media_type[:80]}, which cannot be read as text.")
 
     async def _convert(self, kind: Kind, content: bytes) -> WebPage:
@@ -61,10 +66,9 @@ def _is_text(media_type: str) -> bool:
 
 
 def _decoded(fetched: Fetched) -> str:
-    try:
-        return fetched.content.decode(fetched.charset or "utf-8", "replace")
-    except LookupError:
-        return fetched.content.decode("utf-8", "replace")
+    """Only what pages are really written in: there are codecs that take hours for a few megabytes."""
+    named = (fetched.charset or "").lower().replace("_", "-")
+    return fetched.content.decode(named if _CHARSETS.fullmatch(named) else "utf-8", "replace")
 
 
 def _write(name: str, content: bytes) -> None:
