@@ -138,7 +138,7 @@ def main() -> None:
                 }
                 answer(request, {"prompts": [prompt]})
             case "prompts/get":
-                text = f"Greet {request['params']['arguments']['who']}."
+                text = f"Greet {request['params']['arguments']['who']}." * (100 if "repeats" in MODES else 1)
                 answer(request, {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]})
             case "resources/list":
                 answer(request, {"resources": [{"uri": "small://one", "name": "one"}]})

@@ -242,6 +242,17 @@ async def test_names_and_numbers_of_tools_are_bounded(lone_server: Serving) -> N
     assert next(tool for tool in shown["offered"] if tool["name"] == "looped")["error"]
     # Ours is still ours.
     assert "print('hello')" in (await called(admin, workspace_id, 'read_file {"path": "hello.py"}'))["output"]
+    prompt = await admin.post(
+        f"mcp-servers/{made['id']}/prompts?workspace_id={workspace_id}",
+        {"name": "greet", "arguments": {"who": "x" * 20_000}},
+    )
+    assert (prompt.status, len(prompt.json["text"])) == (200, len("Greet .") + 20_000)
+    repeating = await added(admin, "repeats", name="repeating")
+    prompt = await admin.post(
+        f"mcp-servers/{repeating['id']}/prompts?workspace_id={workspace_id}",
+        {"name": "greet", "arguments": {"who": "x" * 20_000}},
+    )
+    assert 99_000 < len(prompt.json["text"]) < 101_000
     many = await added(admin, "many", name="many")
     shown = await tried(admin, many["id"], workspace_id)
     assert (len(shown["offered"]), shown["tool_count"]) == (256, 10_000)

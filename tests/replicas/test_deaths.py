@@ -3,12 +3,14 @@ dead, whatever happens to its connection."""
 
 import asyncio
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import asyncpg
 import pytest
 
+from tests.api.watching import watching
 from tests.replicas.cluster import PATIENCE_SECONDS, eventually, replicas, until_owned
 from tests.server.process import ServeProcess
 from tests.tcp_proxy import TcpProxy
@@ -19,6 +21,7 @@ pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600)]
 LEASE_SECONDS = 30
 CONFIG = f"[worker]\nlease_seconds = {LEASE_SECONDS}\ngrace_seconds = 5\n"
 LONG = "pace: 0.5\nsay slowly: " + " ".join(f"word{number}" for number in range(400))
+ROUNDS = 6
 TAKEN = "SELECT lease_number, status FROM chats WHERE id = $1::text::uuid"
 
 
@@ -63,6 +66,31 @@ async def test_the_chats_of_a_killed_replica_are_taken_before_its_lease_ends(
         # Its lease did not run out: one of the others saw that it was gone.
         await eventually(lambda: deaths_seen(three) > 0, "a replica that sees the death")
         assert deaths_seen(three) == 1
+
+
+@pytest.mark.slow
+async def test_what_a_killed_replica_costs_whoever_watches(postgres_url: str, tmp_path: Path) -> None:
+    """At the default lease, of 15 s, seen from another replica: from the kill to the first new word."""
+    took: list[float] = []
+    await until_up_for_a_lease(postgres_url, 15)
+    async with replicas(tmp_path, postgres_url, config="") as three:
+        for _ in range(ROUNDS):
+            chat = await three[0].admin.start_chat(LONG)
+            owner = await until_owned(postgres_url, chat["id"], three)
+            other = next(one for one in three if one is not owner)
+            async with watching(other.admin, chat["id"]) as there:
+                await there.until(lambda one: one.preview is not None and len(one.preview.text) > 20)
+                owner.kill()
+                began = time.monotonic()
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await there.until(lambda one: "preview_reset" in one.names)
+                    await there.until(lambda one: one.preview is not None and len(one.preview.text) > 0)
+                took.append(time.monotonic() - began)
+            await other.admin.post(f"chats/{chat['id']}/interrupt", {})
+            await owner.ended()
+            await owner.start()
+    print("from the kill to the first new word, in seconds:", [round(seconds, 1) for seconds in took])
+    assert sorted(took)[ROUNDS // 2] < 15
 
 
 async def test_a_frozen_replica_costs_the_lease_and_a_cut_one_nothing(

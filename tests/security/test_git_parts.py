@@ -281,6 +281,32 @@ async def test_what_a_command_made_inside_can_be_changed_and_removed_and_is_look
     assert (await walled.run("rm -r inner && echo ok"))[1] == "ok\n"
 
 
+WITHOUT_THE_NAME = {
+    "made": ["git init -q --bare bare; echo evil > bare/hooks/pre-commit; echo evil >> bare/config"],
+    "in steps": [
+        "mkdir -p bare/objects bare/hooks; echo evil > bare/hooks/pre-commit; echo evil > bare/config",
+        "mkdir bare/refs; echo ref: refs/heads/main > bare/HEAD",
+    ],
+    "changed": [
+        "git init -q --bare bare",
+        "echo evil > bare/hooks/pre-commit; git -C bare config core.fsmonitor evil",
+    ],
+    "led elsewhere": [
+        "mkdir -p real/objects real/refs; echo evil > real/config",
+        "mkdir bare; echo ref: refs/heads/main > bare/HEAD; echo ../real > bare/commondir",
+    ],
+}
+
+
+@pytest.mark.parametrize("trick", WITHOUT_THE_NAME)
+async def test_repositories_without_the_name(walled: Room, trick: str) -> None:
+    """Git finds them from inside: a person's prompt that asks git is enough."""
+    for command in WITHOUT_THE_NAME[trick]:
+        await walled.run(command)
+    assert named(walled.workspace / "bare") == []
+    assert not (walled.workspace / "bare" / "commondir").exists()
+
+
 async def test_a_persons_status_runs_nothing_of_a_repository_inside(walled: Room) -> None:
     """Git asks repositories inside of another one with their own settings, without being told to."""
     repository(walled.workspace)

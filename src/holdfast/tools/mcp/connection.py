@@ -17,7 +17,8 @@ from holdfast.core.shapes import Json, Record
 from holdfast.tools.mcp.definitions import ToolDefinition, definition, fit_text, offered
 from holdfast.tools.mcp.entries import ServerEntry, StartPlan
 from holdfast.tools.mcp.pins import KnownPrompt, KnownTools, PromptArgument
-from holdfast.tools.mcp.results import ServerResult, resource_pieces, result_of
+from holdfast.tools.mcp.results import URI_CHARACTERS, ServerResult, resource_pieces, result_of
+from holdfast.tools.output import bound
 from holdfast.workspaces.commands.piped_programs import PipedOrder, PipedProgram, PipedPrograms
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ NOT_FOUND = 127
 BEHIND_WALL = (
     "behind the wall a program sees only the system's directories, the workspace and a home of its own"
 )
+# It becomes a message of the person, and has to fit into one.
+PROMPT_CHARACTERS = 100_000
 CLOSE_SECONDS = 10.0
 
 
@@ -150,7 +153,10 @@ class ServerConnection:
         client = self._connected()
         if uri is None:
             listed = await self._answer(client.list_resources(), seconds)
-            lines = [f"{one.uri} ({one.name[:200]})" for one in listed.resources[:MOST_RESOURCES]]
+            lines = [
+                f"{str(one.uri)[:URI_CHARACTERS]} ({one.name[:200]})"
+                for one in listed.resources[:MOST_RESOURCES]
+            ]
             return ServerResult(pieces=(_text("\n".join(lines) or "It lists no resources."),))
         read = await self._answer(client.session.read_resource(uri), seconds)
         return resource_pieces(read.contents)
@@ -160,7 +166,8 @@ class ServerConnection:
         client = self._connected()
         found = await self._answer(client.session.get_prompt(name, dict(arguments)), seconds)
         result = result_of([message.content for message in found.messages], None, is_error=False)
-        return "\n\n".join(getattr(piece, "text", "") for piece in result.pieces).strip()
+        text = "\n\n".join(getattr(piece, "text", "") for piece in result.pieces)
+        return bound(text, PROMPT_CHARACTERS)[0].strip()
 
     # --- its life ---
 

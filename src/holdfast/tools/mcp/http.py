@@ -1,6 +1,7 @@
 """The HTTP client for MCP servers: it connects only to addresses that were checked, and limits how much of
 an answer it reads. It imports the library, so import it only in the MCP thread."""
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
@@ -14,6 +15,11 @@ from holdfast.tools.addresses import AddressRefused, public_addresses
 
 ANSWER_BYTES = 16 * 1024 * 1024
 CONNECT_SECONDS = 15.0
+# Of a stream of events, on average, and for how long it may have been quiet to make up for it. An event has a
+# few lines.
+LINES_A_SECOND = 2000
+BYTES_A_SECOND = 8 * 1024 * 1024
+BURST_SECONDS = 5.0
 
 
 class PublicBackend(AnyIOBackend):
@@ -67,10 +73,12 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         # An uncompressed answer cannot grow while it is read.
         request.headers["accept-encoding"] = "identity"
         response = await super().handle_async_request(request)
-        if "text/event-stream" in response.headers.get("content-type", ""):
-            return response  # the library limits each event
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Bounded(response.stream, ANSWER_BYTES)
+        if "text/event-stream" in response.headers.get("content-type", ""):
+            # The library limits each event.
+            response.stream = Paced(response.stream)
+        else:
+            response.stream = _Bounded(response.stream, ANSWER_BYTES)
         return response
 
 
@@ -85,6 +93,28 @@ class _Bounded(httpx2.AsyncByteStream):
             self._left -= len(piece)
             if self._left < 0:
                 raise httpx2.ReadError(f"The answer is larger than {ANSWER_BYTES // 2**20} MiB.")
+            yield piece
+
+    @override
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class Paced(httpx2.AsyncByteStream):
+    """A stream of events that never ends is read no faster than this: others share the processor."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    @override
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        loop = asyncio.get_running_loop()
+        # Until when what was read so far may take.
+        due = loop.time() - BURST_SECONDS
+        async for piece in self._stream:
+            due = max(due, loop.time() - BURST_SECONDS)
+            due += piece.count(b"\n") / LINES_A_SECOND + len(piece) / BYTES_A_SECOND
+            await asyncio.sleep(due - loop.time())
             yield piece
 
     @override

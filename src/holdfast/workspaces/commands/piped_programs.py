@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import structlog
 from msgspec.structs import replace
 
 from holdfast.core.errors import CannotRun
@@ -24,6 +25,10 @@ from holdfast.workspaces.commands.limits import CommandLimits
 from holdfast.workspaces.commands.mounts import CommandPlace, Private
 from holdfast.workspaces.commands.networks import Network, Networks, NoNetwork
 from holdfast.workspaces.commands.wall import SEARCH_PATH, Cell, Joined, Wall, command_line, environment
+from holdfast.workspaces.git.git_directories import GitDirectories, to_protect
+from holdfast.workspaces.git.new_repositories import LOOK_SECONDS, LOOK_SHARE, MOST_PUT_ASIDE, put_aside
+
+log = structlog.get_logger(__name__)
 
 BEGIN_SECONDS = 30.0
 GRACE_SECONDS = 2.0
@@ -61,6 +66,7 @@ class PipedProgram:
         self._clear = clear
         self._errors = bytearray()
         self._reading = asyncio.create_task(self._read_errors())
+        self._looking = asyncio.create_task(self._look_while_running())
 
     @property
     def errors(self) -> str:
@@ -88,9 +94,9 @@ class PipedProgram:
                     while await self.output.read(DRAIN_BYTES):
                         pass
                     await self._process.wait()
-            self._reading.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._reading
+            for task in (self._reading, self._looking):
+                task.cancel()
+            await asyncio.gather(self._reading, self._looking, return_exceptions=True)
             await blocking(self._clear.end)
 
     async def _read_errors(self) -> None:
@@ -99,20 +105,62 @@ class PipedProgram:
             self._errors += piece
             del self._errors[:-ERROR_BYTES]
 
+    async def _look_while_running(self) -> None:
+        """A server may run for hours, and a person may use git in what it has made."""
+        loop = asyncio.get_running_loop()
+        pause, times = LOOK_SECONDS, 0
+        while times < MOST_PUT_ASIDE:
+            await asyncio.sleep(pause)
+            began = loop.time()
+            times += await blocking(lambda: self._clear.put_aside(running=True))
+            pause = max(LOOK_SECONDS, LOOK_SHARE * (loop.time() - began))
+        kill_group(self._process)
+
+
+class _Repositories:
+    """Those of a workspace, as they were before a program began."""
+
+    def __init__(self, place: CommandPlace, git: GitDirectories) -> None:
+        self.place = place
+        self.before = git.look(place)
+        self._git = git
+
+    def put_aside(self, *, running: bool) -> list[str]:
+        return put_aside(self.place, self.before, self._git, running=running)
+
 
 class _Surroundings:
     """What was made for one start, to be cleared away."""
 
     def __init__(
-        self, directory: Path | None, group: Group | None, network: "tuple[Networks, str] | None"
+        self,
+        directory: Path | None,
+        group: Group | None,
+        network: "tuple[Networks, str] | None",
+        repositories: _Repositories | None = None,
     ) -> None:
         self._directory = directory
         self._group = group
         self._network = network
+        self._repositories = repositories
+
+    def put_aside(self, *, running: bool) -> bool:
+        """Whether the program left something for a person's own git, which is put aside."""
+        if self._repositories is None:
+            return False
+        try:
+            said = self._repositories.put_aside(running=running)
+        except Exception:
+            log.exception("what a program made was not looked at")
+            return False
+        if said:
+            log.warning("parts of repositories were put aside", parts=said)
+        return bool(said)
 
     def end(self) -> None:
         if self._group is not None:
             self._group.end(KILL_SECONDS)
+        self.put_aside(running=False)
         if self._network is not None:
             networks, name = self._network
             networks.leave(name)
@@ -141,6 +189,7 @@ class PipedPrograms:
         self.network: Network = network
         self._server_environment = server_environment
         self._networks: Networks | None = None
+        self._git = GitDirectories((data, *wall.hidden))
 
     @property
     def stands(self) -> bool:
@@ -232,6 +281,7 @@ class PipedPrograms:
         for path in (place.root, *place.writable):
             if os.path.realpath(path) != str(path):
                 raise CannotRun(f"{path} is a link now, or lies behind one, and nothing can run there.")
+        repositories = None if order.place is None else _Repositories(place, self._git)
         wall, joined, network = self._network_for(order)
         group: Group | None = None
         try:
@@ -247,12 +297,13 @@ class PipedPrograms:
                 groups=() if group is None else group.directories,
                 network=joined,
                 keeps_input=True,
+                repositories=() if repositories is None else to_protect(place, repositories.before),
             )
             argv = command_line(wall, cell, self._limits)
         except BaseException:
             _Surroundings(directory, group, network).end()
             raise
-        return argv, _Surroundings(directory, group, network), private
+        return argv, _Surroundings(directory, group, network, repositories), private
 
     def _network_for(self, order: PipedOrder) -> tuple[Wall, Joined | None, tuple[Networks, str] | None]:
         match order.network:

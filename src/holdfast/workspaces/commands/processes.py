@@ -32,7 +32,12 @@ from holdfast.workspaces.commands.process_thread import ChildProcess, Launch, Pr
 from holdfast.workspaces.commands.process_trees import Member, descendants, send
 from holdfast.workspaces.commands.wall import Joined, Wall
 from holdfast.workspaces.git.git_directories import GitDirectories
-from holdfast.workspaces.git.new_repositories import put_aside
+from holdfast.workspaces.git.new_repositories import (
+    LOOK_SECONDS,
+    LOOK_SHARE,
+    MOST_PUT_ASIDE,
+    put_aside,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -43,11 +48,6 @@ GRACE_SECONDS = 2.0
 # Time to build the wall. Nothing of the command has run before that.
 BEGIN_SECONDS = 30.0
 BACKGROUND = 16
-# Between two checks of the repositories that a running command makes; longer where a check takes long.
-LOOK_SECONDS = 5.0
-_LOOK_SHARE = 20
-# A command that keeps restoring what was put aside is stopped.
-MOST_PUT_ASIDE = 3
 
 
 @dataclass(eq=False, kw_only=True)
@@ -372,7 +372,7 @@ class Processes:
             else:
                 process.put_aside += said
                 times += bool(said)
-            pause = max(self._look_seconds, _LOOK_SHARE * (loop.time() - began))
+            pause = max(self._look_seconds, LOOK_SHARE * (loop.time() - began))
         process.put_aside.append("The command was stopped: it keeps restoring what is put aside.")
         await self.stop(process, "stopped")
 

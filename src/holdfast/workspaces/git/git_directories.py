@@ -32,9 +32,11 @@ _MOST_NESTED = 64
 _DEPTH = 200
 # A directory that was changed a moment ago may change again without its time telling.
 _SETTLED_NS = 1_000_000_000
+_SIGNS = frozenset((GIT, "HEAD", "commondir", "objects", "refs"))
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-# repository: .git of the workspace or of a directory in it.  module, worktree: in another one.
+# repository: .git of the workspace or of a directory in it, or one without that name.
+# module, worktree: in another one.
 # pointer: a file or link that stands for a directory elsewhere.
 Kind = Literal["repository", "module", "worktree", "pointer"]
 
@@ -51,12 +53,19 @@ class Seen(Record, frozen=True, kw_only=True):
     # Whether commands that begin now cannot change it.
     protected: bool = False
 
+    @property
+    def is_bare(self) -> bool:
+        """It is not called .git, and lies in the workspace."""
+        return self.kind == "repository" and not self.protected and os.path.basename(self.path) != GIT
+
 
 @dataclass(frozen=True)
 class _Listing:
     changed_ns: int
     directories: tuple[str, ...]
     has_git: bool
+    # A repository without a .git, as `git init --bare` makes: git finds it from inside.
+    is_git: bool
 
 
 class GitDirectories:
@@ -75,10 +84,13 @@ class GitDirectories:
         for path in place.writable:
             found += _inside(str(path), protected=True)
         nested = 0
-        for directory in self._with_git(place.root):
-            entry = os.path.join(directory, GIT)
-            seen = _inside(entry, protected=directory == str(place.root))
-            if seen and seen[0].kind == "repository" and not seen[0].protected:
+        own = os.path.join(place.root, GIT)
+        for entry in self._repositories(place.root):
+            seen = _inside(entry, protected=entry == own)
+            if seen and seen[0].kind == "pointer" and os.path.basename(entry) != GIT:
+                continue  # it was one a moment ago
+            is_nested = os.path.basename(entry) == GIT and entry != own
+            if is_nested and seen and seen[0].kind == "repository":
                 nested += 1
                 if nested <= _MOST_NESTED and seen[0].identity not in self._made:
                     seen = [_protected(one) for one in seen]
@@ -88,8 +100,9 @@ class GitDirectories:
     def note_made(self, seen: Seen) -> None:
         self._made.add(seen.identity)
 
-    def _with_git(self, root: Path) -> Iterator[str]:
-        """Directories that have an entry of that name, the outer before the inner."""
+    def _repositories(self, root: Path) -> Iterator[str]:
+        """Every entry named .git, and directories that are one without the name; the outer before the
+        inner."""
         if len(self._known) > 4 * MOST_DIRECTORIES:
             self._known.clear()
         try:
@@ -113,6 +126,8 @@ class GitDirectories:
         try:
             listing = self._listing(directory, skipped)
             if listing.has_git:
+                yield os.path.join(path, GIT)
+            if listing.is_git:
                 yield path
             for inner in listing.directories if depth < _DEPTH else ():
                 if left[0] <= 0:
@@ -128,7 +143,7 @@ class GitDirectories:
         info = os.fstat(directory)
         key = identity_of(info)
         if key in skipped:
-            return _Listing(0, (), has_git=False)
+            return _Listing(0, (), has_git=False, is_git=False)
         known = self._known.get(key)
         if known is None or known.changed_ns != info.st_ctime_ns:
             known = _listed(directory, info.st_ctime_ns)
@@ -180,14 +195,15 @@ def to_protect(place: CommandPlace, seen: tuple[Seen, ...]) -> tuple[Protected, 
 
 def _listed(directory: int, changed_ns: int) -> _Listing:
     names: list[str] = []
-    has_git = False
+    signs: set[str] = set()
     with os.scandir(directory) as entries:
         for entry in entries:
-            if entry.name == GIT:
-                has_git = True
-            elif entry.is_dir(follow_symlinks=False):
+            if entry.name in _SIGNS:
+                signs.add(entry.name)
+            if entry.name != GIT and entry.is_dir(follow_symlinks=False):
                 names.append(entry.name)
-    return _Listing(changed_ns, tuple(sorted(names)), has_git)
+    is_git = "HEAD" in signs and ("commondir" in signs or {"objects", "refs"} <= signs)
+    return _Listing(changed_ns, tuple(sorted(names)), has_git=GIT in signs, is_git=is_git)
 
 
 def _inside(path: str, *, protected: bool) -> list[Seen]:

@@ -26,6 +26,11 @@ from holdfast.workspaces.git.git_directories import (
 
 log = structlog.get_logger(__name__)
 
+# Between two checks of what a running program makes; longer where a check takes long.
+LOOK_SECONDS = 5.0
+LOOK_SHARE = 20
+# One that keeps restoring what was put aside is stopped.
+MOST_PUT_ASIDE = 3
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CONFIG_BYTES = 1024 * 1024
 _NOT_TO_BE_READ = "[unknown]\n\tsettings\n"
@@ -69,7 +74,7 @@ def put_aside(
     repository yet. Blocking."""
     after = directories.look(place)
     known = {one.identity: one for one in before}
-    trusted = {one.identity for one in after if one.kind != "pointer"}
+    trusted = {one.identity for one in after if one.kind != "pointer" and not one.is_bare}
     # Where a submodule's files are: whose .git names its directory.
     pointers = {_leads_to(one.path): os.path.dirname(one.path) for one in after if one.kind == "pointer"}
     said: list[str] = []
@@ -113,7 +118,7 @@ def _look(
         if is_as_it_was:
             return
         if seen.kind == "repository" and _kind(git, "HEAD") is None:
-            if not running:
+            if not running and not seen.is_bare:
                 yield from _unfinished(seen.path)
             return
         files = pointers.get(seen.identity)
