@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 # Fast tests compute: one worker for each processor. The others mostly wait, for a database, a process, a lease that
-# must lapse: two for each. Work is taken over from whoever is late.
+# must lapse: three for each. Work is taken over from whoever is late.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL := --maxprocesses=8 --dist=worksteal --numprocesses
 PYTEST := $(BIN)/python -m pytest --inline-snapshot=disable
@@ -50,7 +50,7 @@ check: setup ## Everything quick: lint and the fast tests (under 3 minutes)
 .PHONY: test
 test: setup-browser ## Everything but the slow tests, on SQLite and PostgreSQL (under 20 minutes)
 	@echo '==> tests, and lint beside them'
-	@$(call beside_lint,$(SUITE) $(PARALLEL) $(shell expr 2 '*' $(PROCESSORS)) -m 'not slow' $(ARGS))
+	@$(call beside_lint,$(SUITE) $(PARALLEL) $(shell expr 3 '*' $(PROCESSORS)) -m 'not slow' $(ARGS))
 
 .PHONY: test-slow
 test-slow: setup-browser ## The slow tests, which take minutes each

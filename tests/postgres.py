@@ -97,7 +97,7 @@ class Postgres(Databases):
         self._owner_pid = owner_pid or os.getpid()
         self._settings = {
             "fsync": "on" if os.environ.get("HOLDFAST_TEST_FSYNC") == "1" else "off",
-            "max_connections": "200",
+            "max_connections": "400",
             "shared_buffers": "128MB",
             **(settings or {}),
         }

@@ -3,6 +3,7 @@ client receives, and how each feed ends."""
 
 import asyncio
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -242,8 +243,9 @@ async def _take_away(server: Serving, member: Client, who: Client, chat_id: str,
 
 @pytest.mark.heavy
 async def test_who_does_not_read_is_cut_and_harms_nobody(server: Serving) -> None:
-    """F-41: at four MiB of backlog."""
+    """F-41: when sending to it takes too long, or at its limit of backlog, whichever comes first."""
     admin, hub = server.admin, server.parts.services.hub
+    hub.limits = replace(hub.limits, send_seconds=5.0)
     large = "say: " + "lorem ipsum " * 80_000
     chat = await admin.start_chat("say: hi")
     await admin.until_settled(chat["id"])

@@ -18,54 +18,57 @@ BEFORE, AFTER = msgspec.json.encode(a_message(0, call("a") | {"input": "HERE"}, 
     b'"HERE"'
 )
 
-FLOODS: dict[str, bytes] = {
-    "nothing": b"",
-    "no JSON": b"{{{{",
-    "null": b"null",
-    "a number": b"1e999",
-    "an end too early": HEAD + MESSAGE,
-    "an end in a string": HEAD + b'{"x":"',
-    "too many brackets": HEAD + b"]}}}}]",
-    "wrong brackets": HEAD + MESSAGE + b"}]",
-    "no comma": HEAD + MESSAGE + MESSAGE + b"]}",
-    "a comma too many": HEAD + MESSAGE + b",]}",
-    "no UTF-8": HEAD + BEFORE + b'"\xff\xfe"' + AFTER + b"]}",
-    "half a character": HEAD + BEFORE + b'"\\ud800"' + AFTER + b"]}",
-    "a huge number": HEAD + BEFORE + b"1e999" + AFTER + b"]}",
-    "many digits": HEAD + BEFORE + b"9" * 100_000 + AFTER + b"]}",
-    "deep lists": HEAD + BEFORE + b"[" * 100_000 + b"]" * 100_000 + AFTER + b"]}",
-    "deep objects": HEAD + BEFORE + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + AFTER + b"]}",
-    "a bit too deep": HEAD + BEFORE + b"[" * 131 + b"]" * 131 + AFTER + b"]}",
-    "many keys": HEAD
-    + BEFORE
-    + b"{"
-    + b",".join(b'"%d":0' % n for n in range(1_100_000))
-    + b"}"
-    + AFTER
-    + b"]}",
-    "many lists": HEAD + BEFORE + b"[" + b"[]," * 1_000_000 + b"0]" + AFTER + b"]}",
-    "many values in a message": HEAD + BEFORE + b"[" + b"0," * 60_000 + b"0]" + AFTER + b"]}",
-    "many messages": HEAD + b",".join([b"{}"] * 1_000_000) + b"]}",
-    "a long message": HEAD + BEFORE + b'"' + b"x" * MAX_MESSAGE_BYTES + b'"' + AFTER + b"]}",
-    "a long head": b'{"holdfast_export":1,"chat":{"title":"'
-    + b"x" * 2_000_000
-    + b'"},"messages":['
-    + MESSAGE
-    + b"]}",
-    "a head of many values": b'{"holdfast_export":1,"chat":{"labels":['
-    + b"[]," * 20_000
-    + b'0]},"messages":['
-    + MESSAGE
-    + b"]}",
-    "two lists": HEAD + MESSAGE + b'],"messages":[]}',
-    "much blank": HEAD + MESSAGE + b" " * 2_000_000 + b"]}",
-    "a value in between": HEAD + MESSAGE + b",1," + MESSAGE + b"]}",
-    "a mark at the beginning": b"\xef\xbb\xbf" + HEAD + MESSAGE + b"]}",
-}
+
+def floods() -> dict[str, bytes]:
+    """Made when they are needed: they are large, and there are many of them."""
+    return {
+        "nothing": b"",
+        "no JSON": b"{{{{",
+        "null": b"null",
+        "a number": b"1e999",
+        "an end too early": HEAD + MESSAGE,
+        "an end in a string": HEAD + b'{"x":"',
+        "too many brackets": HEAD + b"]}}}}]",
+        "wrong brackets": HEAD + MESSAGE + b"}]",
+        "no comma": HEAD + MESSAGE + MESSAGE + b"]}",
+        "a comma too many": HEAD + MESSAGE + b",]}",
+        "no UTF-8": HEAD + BEFORE + b'"\xff\xfe"' + AFTER + b"]}",
+        "half a character": HEAD + BEFORE + b'"\\ud800"' + AFTER + b"]}",
+        "a huge number": HEAD + BEFORE + b"1e999" + AFTER + b"]}",
+        "many digits": HEAD + BEFORE + b"9" * 100_000 + AFTER + b"]}",
+        "deep lists": HEAD + BEFORE + b"[" * 100_000 + b"]" * 100_000 + AFTER + b"]}",
+        "deep objects": HEAD + BEFORE + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + AFTER + b"]}",
+        "a bit too deep": HEAD + BEFORE + b"[" * 131 + b"]" * 131 + AFTER + b"]}",
+        "many keys": HEAD
+        + BEFORE
+        + b"{"
+        + b",".join(b'"%d":0' % n for n in range(1_100_000))
+        + b"}"
+        + AFTER
+        + b"]}",
+        "many lists": HEAD + BEFORE + b"[" + b"[]," * 1_000_000 + b"0]" + AFTER + b"]}",
+        "many values in a message": HEAD + BEFORE + b"[" + b"0," * 60_000 + b"0]" + AFTER + b"]}",
+        "many messages": HEAD + b",".join([b"{}"] * 1_000_000) + b"]}",
+        "a long message": HEAD + BEFORE + b'"' + b"x" * MAX_MESSAGE_BYTES + b'"' + AFTER + b"]}",
+        "a long head": b'{"holdfast_export":1,"chat":{"title":"'
+        + b"x" * 2_000_000
+        + b'"},"messages":['
+        + MESSAGE
+        + b"]}",
+        "a head of many values": b'{"holdfast_export":1,"chat":{"labels":['
+        + b"[]," * 20_000
+        + b'0]},"messages":['
+        + MESSAGE
+        + b"]}",
+        "two lists": HEAD + MESSAGE + b'],"messages":[]}',
+        "much blank": HEAD + MESSAGE + b" " * 2_000_000 + b"]}",
+        "a value in between": HEAD + MESSAGE + b",1," + MESSAGE + b"]}",
+        "a mark at the beginning": b"\xef\xbb\xbf" + HEAD + MESSAGE + b"]}",
+    }
 
 
 async def test_each_is_refused(admin: Client) -> None:
-    for what, body in FLOODS.items():
+    for what, body in floods().items():
         answer = await admin.post("chats/import", raw=body, headers=JSON)
         assert (answer.status, answer.code) == (422, "invalid_input"), (what, answer)
     assert (await admin.get("chats")).json["items"] == []

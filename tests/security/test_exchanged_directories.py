@@ -80,7 +80,7 @@ async def test_no_outside_directory_is_mounted(tmp_path: Path, kind: Kind) -> No
     async with room(tmp_path, kind) as found:
         if found is None:
             pytest.skip(f"this machine has no wall made by {kind}")
-        await races(found, tmp_path, 100)
+        await races(found, tmp_path, 40)
 
 
 @pytest.mark.slow

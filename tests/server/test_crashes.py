@@ -51,9 +51,17 @@ async def dies(server: ServeProcess, how: str) -> None:
     await server.start()
 
 
+# The other pairs of engine and death are slow: on each engine and in each way the server dies in `make test`.
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("how", ["fault", "kill"])
-@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+@pytest.mark.parametrize(
+    "engine, how",
+    [
+        ("sqlite", "fault"),
+        ("postgres", "kill"),
+        pytest.param("sqlite", "kill", marks=pytest.mark.slow),
+        pytest.param("postgres", "fault", marks=pytest.mark.slow),
+    ],
+)
 async def test_a_chat_that_ends_the_server_is_set_aside(
     engine: str, how: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -88,7 +96,7 @@ async def _idle(server: ServeProcess, chat_id: str) -> bool:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+@pytest.mark.parametrize("engine", ["postgres", pytest.param("sqlite", marks=pytest.mark.slow)])
 async def test_a_run_that_ends_the_server_is_set_aside(
     engine: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

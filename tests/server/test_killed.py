@@ -17,7 +17,6 @@ from tests.server.process import ServeProcess
 pytestmark = pytest.mark.heavy
 
 CHATS = 20
-KILLS = 4
 # A lease outlives its process on PostgreSQL: nobody but its owner knows that it is dead.
 CONFIG = "[worker]\nlease_seconds = 3\n"
 WORDS = " ".join(f"word{number}" for number in range(30))
@@ -68,9 +67,25 @@ async def staying(watchers: list[Comer]) -> AsyncGenerator[None]:
         await asyncio.wait(tasks)
 
 
+each_engine = pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+
+
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+@each_engine
 async def test_nothing_is_lost(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    await kill_often(engine, tmp_path, request, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@each_engine
+async def test_nothing_is_lost_in_many_kills(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    await kill_often(engine, tmp_path, request, 8)
+
+
+async def kill_often(engine: str, tmp_path: Path, request: pytest.FixtureRequest, kills: int) -> None:
     url: str | None = request.getfixturevalue("postgres_url") if engine == "postgres" else None
     async with ServeProcess(tmp_path, database=url, config=CONFIG) as server:
         await server.start()
@@ -81,7 +96,7 @@ async def test_nothing_is_lost(engine: str, tmp_path: Path, request: pytest.Fixt
             for speaks, restless in KINDS
         ]
         async with staying(watchers):
-            for _ in range(KILLS):
+            for _ in range(kills):
                 await _until_more_is_shown(watchers)
                 server.kill()
                 assert await server.ended() < 0

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ def strangers_environment() -> dict[str, str]:
     }
 
 
+@cache
 def strangers_python() -> str:
     """An interpreter that another user may start and that can import what we use; else a skip."""
     for candidate in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):

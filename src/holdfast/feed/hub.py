@@ -50,7 +50,8 @@ class Hub:
     def __init__(self, store: Store, bus: Bus, limits: FeedLimits = LIMITS) -> None:
         self._store = store
         self._bus = bus
-        self._limits = limits
+        # Of watchers and sources that come from now on.
+        self.limits = limits
         # By kind, then by the id of what is watched.
         self._sources: dict[type[FeedSource[Any]], dict[str, FeedSource[Any]]] = {}
         self._watchers: set[Watcher] = set()
@@ -132,7 +133,7 @@ class Hub:
         """Watches a feed of any kind. `enter` tells the source of its new watcher, and the watcher's
         position."""
         source = self._source(kind, key)
-        watcher = Watcher(source, about=key, label=label, spans=spans, limits=self._limits)
+        watcher = Watcher(source, about=key, label=label, spans=spans, limits=self.limits)
         enter(source, watcher)
         self._watchers.add(watcher)
         if self._closed:
@@ -177,7 +178,7 @@ class Hub:
         known = self._sources.setdefault(kind, {})
         source = known.get(key)
         if source is None or source.closed:
-            source = known[key] = kind(key, self._store, self._bus, self._limits)
+            source = known[key] = kind(key, self._store, self._bus, self.limits)
             self._start(source.run())
         assert isinstance(source, kind)
         return source
@@ -195,7 +196,7 @@ class Hub:
     async def _poll(self) -> None:
         """One reading for everything that is watched, to find what no hint reported."""
         while True:
-            await asyncio.sleep(self._limits.poll_seconds)
+            await asyncio.sleep(self.limits.poll_seconds)
             for watcher in list(self._watchers):
                 watcher.look()
             self._close_empty()

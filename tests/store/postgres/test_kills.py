@@ -16,17 +16,26 @@ from tests.store.postgres.replicas import replica
 # Each needs a database made for it.
 pytestmark = pytest.mark.heavy
 
-KILLS = 50
 HERE = Path(__file__).parents[3]
 
 
 @pytest.mark.timeout(600)
-async def test_50_kills(own_postgres: Postgres) -> None:
+async def test_15_kills(own_postgres: Postgres) -> None:
+    await kill_often(own_postgres, 15)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+async def test_100_kills(own_postgres: Postgres) -> None:
+    await kill_often(own_postgres, 100)
+
+
+async def kill_often(own_postgres: Postgres, kills: int) -> None:
     url = own_postgres.create_database("hf")
     chance = random.Random(7)
     async with replica(url) as store:
         commits = 0
-        for _ in range(KILLS):
+        for _ in range(kills):
             told = _committed_until_killed(url, chance.uniform(0.02, 0.3))
             commits += len(told)
             last: dict[str, tuple[int, int]] = {}
@@ -39,7 +48,7 @@ async def test_50_kills(own_postgres: Postgres) -> None:
                 # One more may have been committed that it had no time to tell: results and a steer at most.
                 assert version <= view.chat.version <= version + 1
                 assert messages <= view.chat.message_count <= messages + 2
-        assert commits > KILLS
+        assert commits > kills
         assert await store.check() == []
 
 
