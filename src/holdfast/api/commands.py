@@ -12,6 +12,7 @@ from holdfast.accounts.access import Caller
 from holdfast.api.bodies import JsonRequest
 from holdfast.api.problems import invalid, refused, respond
 from holdfast.api.services import Services
+from holdfast.api.trace_parents import within
 from holdfast.chats.change import Refusal
 from holdfast.chats.commands import Command
 from holdfast.core.ids import ChatId
@@ -39,7 +40,8 @@ async def command(
     answer: Answer[Applied],
 ) -> Response[Any]:
     once = await once_of(caller, request, answer)
-    return answered(await services.store.transition(chat_id, *commands, once=once), answer)
+    wanted = [within(services, request, one) for one in commands]
+    return answered(await services.store.transition(chat_id, *wanted, once=once), answer)
 
 
 async def write(

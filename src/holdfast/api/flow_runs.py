@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from litestar import Response, Router, get, post
 from litestar.params import FromQuery, JSONBody, QueryParameter
 from msgspec import UNSET, Meta, UnsetType
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from holdfast.accounts.access import Caller
 from holdfast.api.bodies import JsonRequest
@@ -16,6 +16,7 @@ from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.runs import tokens_of
 from holdfast.api.services import By, InPath, Services, With, needs
+from holdfast.api.trace_parents import trace_parent_of
 from holdfast.core.errors import NotFound
 from holdfast.core.flow_runs import Answer, FlowDetails, FlowLine, FlowRun, FlowStatus, FlowStep
 from holdfast.core.flow_shapes import FlowRunListed, FlowRunShown, flow_run_listed, flow_run_shown
@@ -82,7 +83,8 @@ async def start_flow_run(
         new = await services.flow_runs.draft(wanted)
     except NotFound as error:
         raise invalid("name", error.text) from None
-    create = flow_runs.create(new.run, new.steps, new.approvers)
+    run = replace(new.run, trace_parent=trace_parent_of(services, request))
+    create = flow_runs.create(run, new.steps, new.approvers)
     return await write(
         services,
         caller,

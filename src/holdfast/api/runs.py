@@ -14,6 +14,7 @@ from holdfast.api.commands import write
 from holdfast.api.pages import Cursor, Limit, Page
 from holdfast.api.problems import Problem, invalid, not_found
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
+from holdfast.api.trace_parents import trace_parent_of
 from holdfast.core.errors import NotFound
 from holdfast.core.ids import RunId, is_uuid7
 from holdfast.core.run_shapes import RunListed, RunShown, run_listed, run_shown
@@ -63,6 +64,7 @@ async def start_run(
         run = await services.runs.draft(wanted)
     except NotFound as error:
         raise invalid("name", error.text) from None
+    run = replace(run, trace_parent=trace_parent_of(services, request))
     return await write(services, caller, request, runs.create(run), answer=lambda made: (202, _begun(made)))
 
 

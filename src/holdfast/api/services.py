@@ -97,6 +97,8 @@ class Services:
     ready: Callable[[], bool]
     feeds: OpenFeeds = field(default_factory=OpenFeeds)
     attempts: Attempts = field(default_factory=Attempts)
+    # Whether the spans that requests name are kept: they are what our own traces continue.
+    traced: bool = False
     # One chat is imported at a time, because that takes much memory.
     importing: asyncio.Lock = field(default_factory=asyncio.Lock)
 

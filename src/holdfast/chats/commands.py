@@ -41,10 +41,17 @@ class _Command(Record, frozen=True, kw_only=True):
     kind: ClassVar[str]
 
 
+class TurnCommand(_Command, frozen=True, kw_only=True):
+    """One that starts a turn, now or when its message's time comes."""
+
+    # The span of another program that asked for it (W3C traceparent).
+    trace_parent: str | None = None
+
+
 # --- Asked by people (and programs for them) ---
 
 
-class Create(_Command, frozen=True, kw_only=True):
+class Create(TurnCommand, frozen=True, kw_only=True):
     kind = "create"
     owner_id: UserId
     settings: Settings
@@ -80,7 +87,7 @@ class Import(_Command, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
 
 
-class Send(_Command, frozen=True, kw_only=True):
+class Send(TurnCommand, frozen=True, kw_only=True):
     kind = "send"
     parts: Parts
     busy: Busy = "queue"
@@ -167,15 +174,15 @@ class Decide(_Command, frozen=True, kw_only=True):
     output: Json = None
 
 
-class Compact(_Command, frozen=True, kw_only=True):
+class Compact(TurnCommand, frozen=True, kw_only=True):
     kind = "compact"
 
 
-class RetryTurn(_Command, frozen=True, kw_only=True):
+class RetryTurn(TurnCommand, frozen=True, kw_only=True):
     kind = "retry"
 
 
-class Edit(_Command, frozen=True, kw_only=True):
+class Edit(TurnCommand, frozen=True, kw_only=True):
     """A new text for a user message: history from there on is removed and the turn runs again."""
 
     kind = "edit"

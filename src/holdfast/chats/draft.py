@@ -197,7 +197,13 @@ class Draft:
 
     # --- turns ---
 
-    def start_turn(self, kind: TurnKind, model: str | None = None, effort: str | None = None) -> None:
+    def start_turn(
+        self,
+        kind: TurnKind,
+        model: str | None = None,
+        effort: str | None = None,
+        trace_parent: str | None = None,
+    ) -> None:
         """From idle or error, or on to the next message. The turn's row names the message that follows."""
         self.put(
             status="running",
@@ -210,7 +216,15 @@ class Draft:
             last_error=None,
             active_at=self.now,
         )
-        self.turns += (Turn(number=self.chat.turn, kind=kind, started_at=self.now, revision=self.version),)
+        self.turns += (
+            Turn(
+                number=self.chat.turn,
+                kind=kind,
+                started_at=self.now,
+                revision=self.version,
+                trace_parent=trace_parent,
+            ),
+        )
 
     def enter(
         self,
@@ -219,9 +233,10 @@ class Draft:
         model: str | None,
         effort: str | None,
         item: Queued | None = None,
+        trace_parent: str | None = None,
     ) -> Message:
         """A user message starts a turn."""
-        self.start_turn("message", model, effort)
+        self.start_turn("message", model, effort, trace_parent)
         message = self.insert("user", parts, item=item, created_by=created_by, model=model, effort=effort)
         *earlier, turn = self.turns
         self.turns = (*earlier, replace(turn, message_id=message.id))
@@ -229,7 +244,9 @@ class Draft:
 
     def enter_item(self, item: Queued) -> Message:
         self.queue.remove(item)
-        return self.enter(item.parts, item.created_by, item.model, item.effort, item)
+        return self.enter(
+            item.parts, item.created_by, item.model, item.effort, item, trace_parent=item.trace_parent
+        )
 
     def wake(self) -> None:
         """Notices start a turn without a user message."""

@@ -36,7 +36,13 @@ def create(draft: Draft, command: Create) -> Refusal | None:
         active_at=draft.now,
     )
     draft.found(chat, command.settings)
-    draft.answer = draft.enter(command.parts, command.owner_id, command.model, command.effort)
+    draft.answer = draft.enter(
+        command.parts,
+        command.owner_id,
+        command.model,
+        command.effort,
+        trace_parent=command.trace_parent,
+    )
     return None
 
 

@@ -39,7 +39,13 @@ def send(draft: Draft, command: Send) -> Refusal | None:
 
 
 def _enter(draft: Draft, command: Send) -> None:
-    draft.answer = draft.enter(command.parts, command.created_by, command.model, command.effort)
+    draft.answer = draft.enter(
+        command.parts,
+        command.created_by,
+        command.model,
+        command.effort,
+        trace_parent=command.trace_parent,
+    )
 
 
 def _start_head(draft: Draft) -> None:
@@ -64,6 +70,7 @@ def _queue(draft: Draft, command: Send) -> Refusal | None:
         effort=command.effort,
         created_by=command.created_by,
         created_at=draft.now,
+        trace_parent=command.trace_parent,
     )
     draft.answer = insert_interrupt(draft, item) if command.busy == "interrupt" else append(draft, item)
     return None
@@ -87,16 +94,18 @@ def stop(draft: Draft, _: Stop) -> None:
         interrupt(draft, Interrupt())
 
 
-def compact(draft: Draft, _: Compact) -> None:
-    draft.start_turn("compaction", draft.chat.turn_model, draft.chat.turn_effort)
+def compact(draft: Draft, command: Compact) -> None:
+    chat = draft.chat
+    draft.start_turn("compaction", chat.turn_model, chat.turn_effort, command.trace_parent)
     draft.put(compaction="manual")
 
 
-def retry(draft: Draft, _: RetryTurn) -> None:
+def retry(draft: Draft, command: RetryTurn) -> None:
     """A new turn without a new message. It is delivered to the parent like any other."""
     if draft.chat.turn_kind == "compaction":
-        return compact(draft, Compact())
-    draft.start_turn("retry", draft.chat.turn_model, draft.chat.turn_effort)
+        return compact(draft, Compact(trace_parent=command.trace_parent))
+    chat = draft.chat
+    draft.start_turn("retry", chat.turn_model, chat.turn_effort, command.trace_parent)
     return None
 
 
@@ -111,7 +120,13 @@ def edit(draft: Draft, command: Edit) -> Refusal | None:
     draft.queue = []
     if busy:
         draft.end_turn("interrupted")
-    draft.answer = draft.enter(command.parts, command.created_by, command.model, command.effort)
+    draft.answer = draft.enter(
+        command.parts,
+        command.created_by,
+        command.model,
+        command.effort,
+        trace_parent=command.trace_parent,
+    )
     stop_children(draft)
     return None
 

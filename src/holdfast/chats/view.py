@@ -100,6 +100,8 @@ class Queued(Record, frozen=True, kw_only=True):
     effort: str | None = None
     created_by: UserId
     created_at: datetime
+    # The span that the turn is to be part of (W3C traceparent).
+    trace_parent: str | None = None
 
     @property
     def held(self) -> bool:

@@ -6,7 +6,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _OTHERS = 0o077
 _PRIVATE = ("admin.token", "secret.key", "holdfast.db")
 _LITTLE_SPACE_MIB = 500
+_RECEIVER_SECONDS = 3.0
 
 
 class Finding(Record, frozen=True, kw_only=True):
@@ -41,7 +42,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check the setup, and say how to fix it. Checks configuration, keys, database, data directory, port,
-    sandbox and page. Exit code 1 if something is broken."""
+    sandbox, traces and page. Exit code 1 if something is broken."""
     findings = list(_examine(config_file))
     if as_json:
         print_json(findings)
@@ -75,6 +76,7 @@ def _examine(config_file: Path | None) -> Iterator[Finding]:
     if url := os.environ.get("HOLDFAST_URL"):
         yield asyncio.run(_named_server(url))
     yield from wall(config)
+    yield from traces(os.environ)
     yield _page(Path(__file__).parent.parent / "page" / "index.html")
 
 
@@ -256,6 +258,30 @@ def wall(config: "Config") -> Iterator[Finding]:
         else:
             text = f"Does not hold: {one.promise.says} {one.promise.advice}"
             yield Finding(about="wall", state="note", text=text)
+
+
+def traces(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Where spans are exported to, if anywhere, and whether that can work."""
+    from holdfast.telemetry.otlp import address_of, check, is_wanted, wants_content
+
+    if not is_wanted(environ):
+        return
+    try:
+        check(environ)
+    except HoldfastError as error:
+        yield Finding(about="traces", state="broken", text=f"Not exported. {error.text}")
+        return
+    host, port = address_of(environ)
+    said = "with what was said" if wants_content(environ) else "without what was said"
+    try:
+        with socket.create_connection((host, port), timeout=_RECEIVER_SECONDS):
+            pass
+    except OSError as error:
+        why = error.strerror or str(error)
+        text = f"Nobody answers at {host}:{port} ({why}). Start the receiver; chats work without it."
+        yield Finding(about="traces", state="note", text=text)
+        return
+    yield Finding(about="traces", state="ok", text=f"Exported to {host}:{port}, {said}.")
 
 
 def _page(index: Path) -> Finding:

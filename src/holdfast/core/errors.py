@@ -29,6 +29,7 @@ HoldfastError
  |    +-- DirectoryUnusable  the data directory cannot be written to
  |    +-- MigrationFailed    a schema migration failed
  +-- CannotRun               a command could not be started; none of it ran
+ +-- CannotExport            traces cannot be sent out; everything else works
  +-- AttemptFailed           an attempt at a model call did not return a complete answer
  +-- Unreachable             no server answers at the address
  +-- Refused                 a server answered our request with a problem
@@ -182,6 +183,10 @@ class MigrationFailed(CannotStart):
 
 class CannotRun(HoldfastError):
     code = "cannot_run"
+
+
+class CannotExport(HoldfastError):
+    code = "cannot_export"
 
 
 class AttemptFailed(HoldfastError):

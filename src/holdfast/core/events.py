@@ -32,6 +32,8 @@ class Hint(_Event, frozen=True, kw_only=True, tag="h"):
     wanted: bool = False
     # A delivery waits for this chat.
     delivery: bool = False
+    # The turns that ended with it: for the process that committed, which hears it from its own store.
+    ended: tuple[int, ...] = ()
 
 
 class RunHint(_Event, frozen=True, kw_only=True, tag="w"):

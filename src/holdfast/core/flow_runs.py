@@ -156,6 +156,8 @@ class FlowRun(Record, frozen=True, kw_only=True):
     reuse: str | None = None
     workspace_state: str | None = None
     final_state: str | None = None
+    # The span of another program that it is part of (W3C traceparent).
+    trace_parent: str | None = None
     error: FlowError | None = None
     args: Json | msgspec.UnsetType = msgspec.UNSET
     # As it was written, and as it was read (`flows/definition.py`).

@@ -174,6 +174,8 @@ class Run(Record, frozen=True, kw_only=True):
     # The state of the workspace when the run was requested, and when it ended.
     workspace_state: str | None = None
     final_state: str | None = None
+    # The span of another program that it is part of (W3C traceparent).
+    trace_parent: str | None = None
 
 
 class RunDetails(Record, frozen=True, kw_only=True):

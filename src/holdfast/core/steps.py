@@ -52,3 +52,5 @@ class Turn(Record, frozen=True, kw_only=True):
     failure: Failure | None = None
     # The version of the chat that last wrote this row.
     revision: int = 0
+    # The span of another program that it is part of (W3C traceparent).
+    trace_parent: str | None = None

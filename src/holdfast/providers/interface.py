@@ -73,6 +73,8 @@ class ModelRequest(Record, frozen=True, kw_only=True):
     attempt: int = 1
     # Who keeps the HTTP requests that this takes; None: nobody. It never refers to a request that has it.
     exchanges: ExchangeLog | None = None
+    # The span of the call, for a provider that traces (W3C traceparent).
+    trace_parent: str | None = None
 
 
 class _Event(msgspec.Struct, frozen=True, gc=False):

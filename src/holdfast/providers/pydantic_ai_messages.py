@@ -95,6 +95,8 @@ def settings_of(request: ours.ModelRequest, silence_seconds: float) -> ModelSett
         settings["tool_choice"] = [legal_name(choice.name)] if isinstance(choice, ours.NamedTool) else choice
     if model.provider_options:
         settings["extra_body"] = model.provider_options
+    if request.trace_parent is not None:
+        settings["extra_headers"] = {"traceparent": request.trace_parent}
     return cast(ModelSettings, settings)
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from holdfast.core.errors import AttemptFailed
 from holdfast.core.shapes import Json
+from holdfast.core.trace_parents import HEADER as TRACE_PARENT
 from holdfast.providers.exchanges import HttpExchange
 from holdfast.providers.failures import Endpoint
 from holdfast.providers.interface import Event, ModelRequest
@@ -140,7 +141,9 @@ class HttpAdapter:
         return self._url + path + (self._query.replace("?", "&") if "?" in path else self._query)
 
     def _headers(self, request: ModelRequest) -> dict[str, str]:
+        traced = {} if request.trace_parent is None else {TRACE_PARENT: request.trace_parent}
         return {
+            **traced,
             "Content-Type": "application/json",
             "Accept": "text/event-stream",
             # Compressed streams cost processor time at both ends and arrive in clumps.

@@ -34,6 +34,7 @@ from holdfast.store.open import is_postgres, open_store
 from holdfast.telemetry.crashes import Crashes
 from holdfast.telemetry.debug_recording import DebugRecorder
 from holdfast.telemetry.metrics import Metrics
+from holdfast.telemetry.trace_export import TraceExport
 from holdfast.worker.chat_duty import ChatDuty
 from holdfast.worker.models import ConfiguredModels
 
@@ -60,11 +61,13 @@ async def opened(
     """Everything but serving requests and running chats. From now on local programs can find their token."""
     clock, ids, metrics, peers = SystemClock(), RandomIds(), Metrics(), Peers()
     data, url = config.server.data, config.database.url.reveal()
+    export = TraceExport.wanted(environ)
     await asyncio.to_thread(directory.secure, data)
     async with AsyncExitStack() as stack:
         bus = await stack.enter_async_context(_bus(config, peers))
         # Without our clock: leases and deadlines are judged by the database's own, the same for all replicas.
-        store = await open_store(url, data=data, publish=bus.publish, ids=ids)
+        publish = bus.publish if export is None else export.listening(bus.publish)
+        store = await open_store(url, data=data, publish=publish, ids=ids)
         stack.push_async_callback(store.close)
         crashes = await Crashes.open(store, data, clock)
         stack.push_async_callback(crashes.close)
@@ -75,6 +78,10 @@ async def opened(
         sign_in = SignIn(store, access, clock, ids)
         following = Following(config, read, stored, environ, bus)
         providers = await stack.enter_async_context(Providers(await following.setup(), environ=environ))
+        tracing = None
+        if export is not None:
+            tracing = export.begin(store, providers)
+            stack.push_async_callback(export.close)
         box = await stack.enter_async_context(
             toolbox(
                 config=lambda: following.config,
@@ -112,6 +119,7 @@ async def opened(
             tool_sources=box.tool_sources,
             crashes=crashes,
             debug=debug,
+            tracing=tracing,
         )
         worker = Worker(
             [chats, box.workflows.duty(chats), box.flows.duty(chats)],
@@ -160,6 +168,7 @@ async def opened(
                 ids=ids,
                 ready=lambda: not parts.stopping.is_set(),
                 attempts=Attempts(config.server.proxies),
+                traced=export is not None,
             ),
             toolbox=box,
             following=following,

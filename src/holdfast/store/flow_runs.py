@@ -22,7 +22,7 @@ from holdfast.store.query import Query, Row, Rows, Statement, Value, any_row, at
 RUN = columns(
     "id owner_id name status version created_at started_at finished_at lease_number workspace_id "
     "budget_tokens spent_tokens spent_usd_micros args_hash resumed_from chat_id call_id tools model effort "
-    "reuse workspace_state final_state error args text definition result"
+    "reuse workspace_state final_state error args text definition result trace_parent"
 )
 LARGE = {"args": "NULL", "text": "''", "definition": "''", "result": "NULL"}
 _OPEN = "('pending', 'running', 'waiting')"
@@ -311,6 +311,7 @@ def _written(run: FlowRun) -> Written:
         run.text,
         run.definition,
         text(run.result),
+        run.trace_parent,
     )
 
 

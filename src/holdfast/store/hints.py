@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec.structs import replace
+
 from holdfast.chats.change import Change
 from holdfast.core.chats import Status
 from holdfast.core.events import BusEvent, Hint, RunHint
@@ -24,16 +26,25 @@ def hints_of(change: Change) -> Iterator[Hint]:
             yield _hint(chat_id, change.owner_id, change.before + 1, 0, None)
     elif after.chat.version != change.before:
         chat = after.chat
-        yield _hint(
+        hint = _hint(
             chat.id, chat.owner_id, chat.version, chat.history_version, chat.status, chat.lease is not None
         )
+        ended = tuple([end.number for end in change.turns_ended])
+        yield replace(hint, ended=ended) if ended else hint
     for other in change.others:
         yield from hints_of(other)
 
 
 def newest(hints: Iterable[BusEvent]) -> Iterable[BusEvent]:
-    """Keeps only the last hint for each chat and run of one commit."""
-    return {_about(hint): hint for hint in hints}.values()
+    """Keeps only the last hint for each chat and run of one commit; it names the turns of all."""
+    kept: dict[tuple[object, ...], BusEvent] = {}
+    for hint in hints:
+        about = _about(hint)
+        before = kept.get(about)
+        if isinstance(hint, Hint) and isinstance(before, Hint) and before.ended:
+            hint = replace(hint, ended=before.ended + hint.ended)
+        kept[about] = hint
+    return kept.values()
 
 
 def _about(hint: BusEvent) -> tuple[object, ...]:

@@ -100,7 +100,9 @@ def parts_of(value: str) -> Parts:
 
 # --- queue, inbox ---
 
-QUEUED = columns("chat_id id busy place hold_token hold_until model effort created_by created_at parts")
+QUEUED = columns(
+    "chat_id id busy place hold_token hold_until model effort created_by created_at parts trace_parent"
+)
 
 
 def queued_row(chat_id: ChatId, item: Queued) -> Written:
@@ -116,6 +118,7 @@ def queued_row(chat_id: ChatId, item: Queued) -> Written:
         item.created_by,
         to_micros(item.created_at),
         encode_text(item.parts),
+        item.trace_parent,
     )
 
 
@@ -131,6 +134,7 @@ def queued_of(row: Row) -> Queued:
         created_by=row[8],
         created_at=from_micros(row[9]),
         parts=_parts(row[10]),
+        trace_parent=row[11],
     )
 
 
@@ -306,7 +310,7 @@ def failure_of(written: str | None) -> Failure | None:
     return None if written is None else _failure(written)
 
 
-TURN = columns("chat_id number kind message_id started_at finished_at outcome failure revision")
+TURN = columns("chat_id number kind message_id started_at finished_at outcome failure revision trace_parent")
 
 
 def turn_row(chat_id: ChatId, turn: Turn) -> Written:
@@ -320,6 +324,7 @@ def turn_row(chat_id: ChatId, turn: Turn) -> Written:
         turn.outcome,
         text(turn.failure),
         turn.revision,
+        turn.trace_parent,
     )
 
 
@@ -345,6 +350,7 @@ def turn_of(row: Row) -> Turn:
         outcome=row[6],
         failure=failure_of(row[7]),
         revision=row[8],
+        trace_parent=row[9],
     )
 
 

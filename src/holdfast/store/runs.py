@@ -20,7 +20,7 @@ from holdfast.store.query import Query, Row, Rows, Value, any_row, at_most_one, 
 RUN = columns(
     "id owner_id name language status version created_at started_at finished_at lease_number workspace_id "
     "model effort max_concurrency budget_tokens spent_tokens spent_usd_micros args_hash resumed_from chat_id "
-    "call_id tools phases error args script result reuse workspace_state final_state"
+    "call_id tools phases error args script result reuse workspace_state final_state trace_parent"
 )
 _LARGE = {"args": "NULL", "script": "''", "result": "NULL"}
 
@@ -258,6 +258,7 @@ def _written(run: Run) -> Written:
         run.reuse,
         run.workspace_state,
         run.final_state,
+        run.trace_parent,
     )
 
 

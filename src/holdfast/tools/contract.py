@@ -45,6 +45,8 @@ class ToolContext(Record, frozen=True, kw_only=True):
     approved_for: Scope = "once"
     # Whether the mode of the chat lets programs see the workspace read-only alone.
     read_only: bool = False
+    # The call's span, for whoever it asks (W3C traceparent); None: nobody wants to know.
+    trace_parent: str | None = None
 
     @property
     def key(self) -> str:

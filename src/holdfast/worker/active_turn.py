@@ -6,6 +6,7 @@ from datetime import datetime
 
 from holdfast.chats.commands import NewStep
 from holdfast.chats.start import NewAgent
+from holdfast.chats.view import Call
 from holdfast.core.accounts import NamedAgent
 from holdfast.core.chats import Settings
 from holdfast.core.clock import Stopwatch
@@ -16,6 +17,7 @@ from holdfast.core.runs import AgentTerms
 from holdfast.core.segments import Segments
 from holdfast.core.shapes import Record
 from holdfast.core.steps import StepKind
+from holdfast.core.trace_parents import call_span, model_span, side_span
 from holdfast.core.usage import Budget
 from holdfast.prompt.sources import PromptChat
 from holdfast.providers.assemble import Assembler
@@ -31,6 +33,7 @@ from holdfast.store.query import Query, constant, joined
 from holdfast.store.settings_rules import settings
 from holdfast.telemetry.cache import SentRequest
 from holdfast.telemetry.debug_recording import RecordedRun, RecordedStep
+from holdfast.telemetry.trace_context import SpanPlace
 from holdfast.tools.contract import Tool
 from holdfast.tools.modes import Mode, find_mode
 from holdfast.tools.registry import ToolPlace
@@ -128,8 +131,10 @@ class ActiveTurn:
         self.known_modes: tuple[Mode, ...] = ()
         # The chat is to be handed over: nothing new is started.
         self.stopping = False
-        # The turn that the set-up is for.
+        # The turn that the set-up is for, and the one whose place in a trace is known.
         self._set_up_for = -1
+        self._placed_for = -1
+        self._place: SpanPlace | None = None
         if started is None:
             self.setup = self._set_up(Settings())
         else:
@@ -255,6 +260,29 @@ class ActiveTurn:
             and not call.abandoned
             and (call.call_id, call.run) not in self.begun_calls
         )
+
+    # --- traces ---
+
+    async def in_step(self) -> str | None:
+        """The span of the step that is being made, as others are told of it; None: nobody wants to know."""
+        chat = self.chat.view.chat
+        return await self._in(chat.turn, model_span(chat.id, chat.turn, chat.turn_steps + 1))
+
+    async def in_call(self, call: Call) -> str | None:
+        return await self._in(call.turn, call_span(self.chat.chat_id, call.call_id))
+
+    async def beside(self, turn: int, kind: StepKind) -> str | None:
+        """Of a title or a summary for this turn."""
+        return await self._in(turn, side_span(self.chat.chat_id, turn, kind))
+
+    async def _in(self, turn: int, of: tuple[str | int, ...]) -> str | None:
+        tracing = self.resources.tracing
+        if tracing is None:
+            return None
+        if self._placed_for != turn:
+            self._place = await self.chat.persist(lambda: tracing.place_of_turn(self.chat.chat_id, turn))
+            self._placed_for = turn
+        return None if self._place is None else self._place.span.below(*of).text
 
     # --- new steps ---
 

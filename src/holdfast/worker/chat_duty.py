@@ -23,6 +23,7 @@ from holdfast.store.sweep import sweep
 from holdfast.telemetry.crashes import Crashes
 from holdfast.telemetry.debug_recording import DebugRecorder
 from holdfast.telemetry.metrics import Metrics
+from holdfast.telemetry.trace_context import Tracing
 from holdfast.tools.family import Isolation
 from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.worker.active_turn import ActiveTurn, StartedAgent
@@ -60,6 +61,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         tool_sources: tuple[ToolSource, ...] = (),
         crashes: Crashes | None = None,
         debug: DebugRecorder | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         super().__init__("chat", crashes)
         self.settings = settings or WorkerSettings()
@@ -76,6 +78,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         self._isolation = isolation
         self._tool_sources = tool_sources
         self._debug = debug
+        self._tracing = tracing
         self._agent_starts: AgentStarts | None = None
         # Whether chats may be waiting for a slot: otherwise nobody takes them when one becomes free.
         self._crowded = True
@@ -191,6 +194,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
             checkpoints=self._checkpoints,
             tool_sources=self._tool_sources,
             debug=self._debug,
+            tracing=self._tracing,
         )
         chat = OwnedChat(self._store, self.lease, view, self._bus.publish, self._metrics)
         turn = ActiveTurn(chat, resources, started)

@@ -137,6 +137,7 @@ async def _request(
         cache_key=turn.chat.chat_id,
         purpose="compaction",
         attempt=turn.chat.view.chat.attempt,
+        trace_parent=await turn.in_step(),
     )
 
 

@@ -121,6 +121,7 @@ async def _request(
         turn=turn.chat.view.chat.turn,
         provider_tools=turn.setup.provider_tools,
         attempt=turn.chat.view.chat.attempt,
+        trace_parent=await turn.in_step(),
     )
 
 

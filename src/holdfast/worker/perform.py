@@ -71,6 +71,7 @@ async def _perform(turn: ActiveTurn, call: Call, call_input: Json) -> PerformedC
         seconds=turn.settings.tool_seconds.get(tool.name),
         approved_by=None if call.approval is None else call.approval.user_id,
         approved_for=_reach_of(call.approval),
+        trace_parent=await turn.in_call(call),
     )
     try:
         # Parsed again from the stored input: the call may have been judged days ago, by another process.

@@ -11,6 +11,7 @@ from holdfast.core.ids import Ids
 from holdfast.files.stored_files import StoredFiles
 from holdfast.prompt.sources import PromptChat
 from holdfast.telemetry.debug_recording import DebugRecorder
+from holdfast.telemetry.trace_context import Tracing
 from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.worker.models import Models
 from holdfast.worker.settings import WorkerSettings
@@ -58,3 +59,5 @@ class Resources:
     tool_sources: tuple[ToolSource, ...] = ()
     # Who writes the debug record; None: nobody.
     debug: DebugRecorder | None = None
+    # None: no traces are exported.
+    tracing: Tracing | None = None

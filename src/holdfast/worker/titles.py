@@ -94,6 +94,7 @@ async def _ask(turn: ActiveTurn, number: int, kind: StepKind, text: str) -> str:
         messages=(PromptMessage(role="user", parts=(Text(text=text),)),),
         max_output=200,
         purpose="title",
+        trace_parent=await turn.beside(number, kind),
     )
     await turn.models.prepare(model)
     recorded = await recorded_line(turn, number, model, request, "title" if kind == "title" else "summary")
@@ -154,3 +155,5 @@ async def _count(turn: ActiveTurn, step: Step) -> None:
         return  # deleted: nobody is to pay for it any more
     await turn.chat.store.write(note(turn.chat.chat_id, step))
     turn.chat.metrics.noted(step)
+    if turn.resources.tracing is not None:
+        turn.resources.tracing.made_beside(turn.chat.chat_id, step.turn)

@@ -52,6 +52,8 @@ async def give_up(turn: ActiveTurn) -> None:
     forget(turn)
     if noted := _noted(attempt.turn, replace(step, outcome="interrupted")):
         await turn.chat.record(*noted)
+        if turn.resources.tracing is not None and attempt.turn != turn.chat.view.chat.turn:
+            turn.resources.tracing.made_beside(turn.chat.chat_id, attempt.turn)
 
 
 async def lost_attempt(turn: ActiveTurn, kind: StepKind = "model") -> tuple[NoteStep, ...]:

@@ -121,7 +121,7 @@ class Rows:
         for turn in change.turns:
             row = turn_row(change.chat_id, turn)
             end = ended.pop(turn.number, None)
-            self.turns.append(row if end is None else (*row[:5], *end[2:]))
+            self.turns.append(row if end is None else (*row[:5], *end[2:], row[9]))
         self.turns_ended += ended.values()
 
     def split_messages(self, most: int) -> list[list[Row]]:

@@ -115,7 +115,7 @@ FOLLOWING: tuple[str, ...] = (
         "AND coalesce(d.history_message_id < r.id::uuid, true))"
     ),
     _insert("messages", "message_put", MESSAGE),
-    _insert("queue", "queued_put", QUEUED)
+    _insert("queue", "queued_put_2", QUEUED)
     + f" ON CONFLICT (chat_id, id) DO UPDATE SET {_excluded(QUEUED[2:])}",
     (
         "DELETE FROM queue q USING unnest(%s::chat_item[]) r JOIN guarded g ON g.id = r.chat_id::uuid "
@@ -128,7 +128,7 @@ FOLLOWING: tuple[str, ...] = (
     _insert("call_outputs", "output_put", FULL_OUTPUT)
     + " ON CONFLICT (chat_id, call_id, run) DO UPDATE SET text = excluded.text",
     _insert("steps", "step_put_2", STEP),
-    _insert("turns", "turn_put", TURN),
+    _insert("turns", "turn_put_2", TURN),
     _update("turns", "turn_ended", _assigned(TURN_ENDED[2:]), "t.number = r.number"),
     _insert("deliveries", "delivery_put", DELIVERY, "child_id"),
     (

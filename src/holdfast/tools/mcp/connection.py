@@ -135,7 +135,14 @@ class ServerConnection:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], *, seconds: float, chat_id: ChatId, call_id: str
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        *,
+        seconds: float,
+        chat_id: ChatId,
+        call_id: str,
+        trace_parent: str | None = None,
     ) -> ServerResult:
         """Raises ServerFailed."""
         client = self._connected()
@@ -143,7 +150,10 @@ class ServerConnection:
         running = _Running(chat_id, call_id, seconds, limit)
         self._running.append(running)
         try:
-            answer = await self._answer(client.session.call_tool(tool, arguments), seconds, limit)
+            # A connection is shared by many calls, so the span goes with the call and not in a header.
+            meta: Any = None if trace_parent is None else {"traceparent": trace_parent}
+            asked = client.session.call_tool(tool, arguments, meta=meta)
+            answer = await self._answer(asked, seconds, limit)
             return result_of(answer.content, answer.structured_content, is_error=bool(answer.is_error))
         finally:
             self._running.remove(running)

@@ -160,6 +160,7 @@ class McpTools:
                 seconds=seconds,
                 chat_id=context.chat_id,
                 call_id=context.call_id,
+                trace_parent=context.trace_parent,
             ),
         )
         return await answer_of(result, context, self._files)
