@@ -5,8 +5,8 @@ contents over 5 MiB are not kept."""
 import os
 import stat
 import time
-from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -58,6 +58,26 @@ class WorkspaceLook(Record, frozen=True, kw_only=True):
     first: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """What a walk goes by, and what it has found."""
+
+    before: dict[str, SeenEntry]
+    found: dict[str, SeenEntry]
+    skipped: list[str]
+    hidden: Identities
+    started: int
+
+    def skip(self, path: str) -> None:
+        if len(self.skipped) < _NAMED:
+            self.skipped.append(path)
+
+    def unreadable(self, prefix: str) -> None:
+        """What cannot be looked at is not gone: it is taken to be as it was."""
+        self.found.update({path: seen for path, seen in self.before.items() if path.startswith(prefix)})
+        self.skip(prefix)
+
+
 class Shadow:
     """The shadow of one workspace. Blocking, one caller at a time. What a scan found counts as seen only
     after `keep`; until then the next scan finds it again."""
@@ -72,9 +92,10 @@ class Shadow:
     def look(self, root: Root) -> WorkspaceLook:
         before = self._seen or {}
         skipped: list[str] = []
-        started = time.time_ns()
         with root.open() as tree:
-            found = dict(self._walk(tree.root, "", Ignoring(), 0, tree.hidden, before, started, skipped))
+            walk = _Walk(before=before, found={}, skipped=skipped, hidden=tree.hidden, started=time.time_ns())
+            self._walk(tree.root, "", Ignoring(), 0, walk)
+        found = walk.found
         self._found = found
         if self._seen is None:
             return WorkspaceLook(differences=(), skipped=tuple(skipped), first=True)
@@ -105,26 +126,18 @@ class Shadow:
         except (OSError, msgspec.DecodeError):
             return None
 
-    def _walk(
-        self,
-        directory: int,
-        prefix: str,
-        ignoring: Ignoring,
-        depth: int,
-        hidden: Identities,
-        before: dict[str, SeenEntry],
-        started: int,
-        skipped: list[str],
-    ) -> Iterator[tuple[str, SeenEntry]]:
+    def _walk(self, directory: int, prefix: str, ignoring: Ignoring, depth: int, walk: "_Walk") -> None:
+        """Takes most of the time of a step, so its usual case is short."""
         ignoring = ignoring.below(prefix.rstrip("/"), rules_of(directory))
         try:
             with os.scandir(directory) as entries:
                 inside = list(entries)
         except OSError:
+            walk.unreadable(prefix)
             return
+        before, found = walk.before, walk.found
         for entry in inside:
-            name = entry.name
-            path = prefix + name
+            path = prefix + entry.name
             try:
                 info = entry.stat(follow_symlinks=False)
             except OSError:
@@ -138,33 +151,32 @@ class Shadow:
                 and old.inode == info.st_ino
             ):
                 # The usual case. A later .gitignore does not matter: the file was kept before.
-                yield path, old
+                found[path] = old
                 continue
-            mode = info.st_mode
+            name, mode = entry.name, info.st_mode
             is_directory = stat.S_ISDIR(mode)
             if ignoring.ignores(path, name, directory=is_directory):
-                if name != ".git" and len(skipped) < _NAMED:
-                    skipped.append(path)
+                if name != ".git":
+                    walk.skip(path)
                 continue
-            if identity_of(info) in hidden or not _is_kept(name):
+            if identity_of(info) in walk.hidden or not _is_kept(name):
                 continue
             if is_directory:
-                bits = stat.S_IMODE(mode)
-                yield path, SeenEntry(0, 0, 0, 0, "directory", bits, "")
+                found[path] = SeenEntry(0, 0, 0, 0, "directory", stat.S_IMODE(mode), "")
                 inner = _opened(name, directory) if depth < _DEPTH else None
-                if inner is not None:
-                    try:
-                        yield from self._walk(
-                            inner, f"{path}/", ignoring, depth + 1, hidden, before, started, skipped
-                        )
-                    finally:
-                        os.close(inner)
+                if inner is None:
+                    walk.unreadable(f"{path}/")
+                    continue
+                try:
+                    self._walk(inner, f"{path}/", ignoring, depth + 1, walk)
+                finally:
+                    os.close(inner)
                 continue
-            seen = self._read(name, directory, info, started)
+            seen = self._read(name, directory, info, walk.started)
             if seen is not None:
-                if seen.kind == "file" and not seen.blob and len(skipped) < _NAMED:
-                    skipped.append(path)
-                yield path, seen
+                if seen.kind == "file" and not seen.blob:
+                    walk.skip(path)
+                found[path] = seen
 
     def _read(self, name: str, directory: int, info: os.stat_result, started: int) -> SeenEntry | None:
         """The entry; None if it is gone, unreadable, or neither file nor link."""
