@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import holdfast.workspaces.git
 from holdfast.core.errors import HoldfastError
 from holdfast.workspaces.commands.wall import Kind
 from holdfast.workspaces.commands.walled_programs import Walled
@@ -118,3 +119,11 @@ async def attempt(base: Path, attack: Callable[[Scene], None], walled: Callable[
     for path in scene.git.rglob("*") if scene.git.is_dir() else ():
         if path.is_file() and not path.is_symlink() and path.name != "admin.token":
             assert SECRET.encode() not in path.read_bytes(), path
+
+
+def test_no_script_of_ours_has_git_look_into_repositories_inside() -> None:
+    """These run git there, with the settings of whoever made it."""
+    sources = Path(holdfast.workspaces.git.__file__).parent.glob("*.py")
+    scripts = [line for path in sources for line in path.read_text().splitlines() if not line.startswith("#")]
+    found = [line for line in scripts for word in ("add -A", "git status", "git submodule") if word in line]
+    assert [line for line in found if '"""' not in line and not line.strip().startswith("#")] == []

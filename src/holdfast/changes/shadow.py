@@ -7,12 +7,14 @@ import stat
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from holdfast.changes.objects import Objects
 from holdfast.core.changes import FileState
+from holdfast.core.errors import WrongState
 from holdfast.core.shapes import Record
 from holdfast.workspaces.files.file_root import DIRECTORY, Root
 from holdfast.workspaces.files.hidden import Identities, identity_of
@@ -20,6 +22,9 @@ from holdfast.workspaces.search.gitignore import Ignoring
 from holdfast.workspaces.search.walk import rules_of
 
 LARGEST_BYTES = 5 * 1024 * 1024
+# Entries of one workspace, and new contents of one scan: an agent can make any number.
+MOST_ENTRIES = 100_000
+SCAN_BYTES = 512 * 1024 * 1024
 _DEPTH = 200
 _NAMED = 1000
 # File systems count time in ticks: a file that changed within the last tick may change again unnoticed.
@@ -58,7 +63,7 @@ class WorkspaceLook(Record, frozen=True, kw_only=True):
     first: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Walk:
     """What a walk goes by, and what it has found."""
 
@@ -67,6 +72,8 @@ class _Walk:
     skipped: list[str]
     hidden: Identities
     started: int
+    # How much more may be kept.
+    room: int
 
     def skip(self, path: str) -> None:
         if len(self.skipped) < _NAMED:
@@ -87,13 +94,15 @@ class Shadow:
         self.objects = Objects(directory)
         self._manifest = directory / "manifest"
         self._seen: dict[str, SeenEntry] | None = self._load()
-        self._found: dict[str, SeenEntry] = {}
+        self._found: dict[str, SeenEntry] | None = None
 
     def look(self, root: Root) -> WorkspaceLook:
+        """WrongState: there is too much in it."""
         before = self._seen or {}
+        self._found = None
         skipped: list[str] = []
         with root.open() as tree:
-            walk = _Walk(before=before, found={}, skipped=skipped, hidden=tree.hidden, started=time.time_ns())
+            walk = _Walk(before, {}, skipped, tree.hidden, time.time_ns(), SCAN_BYTES)
             self._walk(tree.root, "", Ignoring(), 0, walk)
         found = walk.found
         self._found = found
@@ -110,7 +119,7 @@ class Shadow:
         return WorkspaceLook(differences=tuple(moved), skipped=tuple(skipped), first=False)
 
     def keep(self) -> None:
-        if self._found == self._seen:
+        if self._found is None or self._found == self._seen:
             return
         self._seen = self._found
         temporary = self._manifest.with_suffix(".new")
@@ -131,11 +140,16 @@ class Shadow:
         ignoring = ignoring.below(prefix.rstrip("/"), rules_of(directory))
         try:
             with os.scandir(directory) as entries:
-                inside = list(entries)
+                inside = list(islice(entries, MOST_ENTRIES + 1))
         except OSError:
             walk.unreadable(prefix)
             return
         before, found = walk.before, walk.found
+        if len(inside) > MOST_ENTRIES or len(found) > MOST_ENTRIES:
+            raise WrongState(
+                f"The workspace has more than {MOST_ENTRIES} files that git would not ignore, so changes in "
+                "it are not kept."
+            )
         for entry in inside:
             path = prefix + entry.name
             try:
@@ -172,34 +186,37 @@ class Shadow:
                 finally:
                     os.close(inner)
                 continue
-            seen = self._read(name, directory, info, walk.started)
+            seen = self._read(name, directory, info, walk)
             if seen is not None:
                 if seen.kind == "file" and not seen.blob:
                     walk.skip(path)
                 found[path] = seen
 
-    def _read(self, name: str, directory: int, info: os.stat_result, started: int) -> SeenEntry | None:
+    def _read(self, name: str, directory: int, info: os.stat_result, walk: _Walk) -> SeenEntry | None:
         """The entry; None if it is gone, unreadable, or neither file nor link."""
         try:
             if stat.S_ISLNK(info.st_mode):
                 kind, blob = "link", self.objects.put(os.fsencode(os.readlink(name, dir_fd=directory)))
             elif stat.S_ISREG(info.st_mode):
-                kind, blob = "file", self._content(name, directory, info)
+                kind, blob = "file", self._content(name, directory, info, walk)
             else:
                 return None
         except OSError:
             return None
         # A file that may still change within this tick is read again next time.
-        fresh = max(info.st_mtime_ns, info.st_ctime_ns) > started - _TICK_NS
+        fresh = max(info.st_mtime_ns, info.st_ctime_ns) > walk.started - _TICK_NS
         mtime = 0 if fresh else info.st_mtime_ns
         mode = 0 if kind == "link" else stat.S_IMODE(info.st_mode)
         return SeenEntry(mtime, info.st_ctime_ns, info.st_size, info.st_ino, kind, mode, blob)
 
-    def _content(self, name: str, directory: int, info: os.stat_result) -> str:
-        if info.st_size > LARGEST_BYTES:
+    def _content(self, name: str, directory: int, info: os.stat_result, walk: _Walk) -> str:
+        if info.st_size > min(LARGEST_BYTES, walk.room):
             return ""
         descriptor = os.open(name, _FILE, dir_fd=directory)
         try:
+            # By its name it may be something else by now.
+            if identity_of(os.fstat(descriptor)) != identity_of(info):
+                return ""
             pieces: list[bytes] = []
             left = LARGEST_BYTES + 1
             while left > 0 and (piece := os.read(descriptor, min(left, 1 << 20))):
@@ -207,6 +224,7 @@ class Shadow:
                 left -= len(piece)
         finally:
             os.close(descriptor)
+        walk.room -= LARGEST_BYTES + 1 - left
         return self.objects.put(b"".join(pieces)) if left > 0 else ""
 
 

@@ -48,6 +48,15 @@ _CONFIG = """[core]
 [submodule]
 \trecurse = false
 """
+# A function for scripts: takes what is in the checkout, or these paths of it, into the index. `git add -A`, a
+# plain `git diff` and `git status` run git in repositories inside, with what these say, and are not used. New
+# repositories (their names end with a slash) are left out; those in the index go by the commit they are at.
+TAKE_IN = """
+take_in() {
+    git ls-files -z --modified --deleted --others --exclude-standard -- "$@" | grep -zv '/$' |
+        git update-index -z --add --remove --replace --stdin
+}
+"""
 # These count only when they come from outside of a repository.
 _SAFE = {"safe.directory": "*", "safe.bareRepository": "explicit"}
 _INDEX_BYTES = 256 * 1024 * 1024

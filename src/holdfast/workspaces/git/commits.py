@@ -13,26 +13,29 @@ from holdfast.core.shapes import Record
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.commands.walled_programs import Walled
 from holdfast.workspaces.files.file_root import Root
-from holdfast.workspaces.git.borrowed_repository import EMPTY_TREE, Borrowed, borrowed, copy_in
+from holdfast.workspaces.git.borrowed_repository import (
+    EMPTY_TREE,
+    TAKE_IN,
+    Borrowed,
+    borrowed,
+    copy_in,
+)
 from holdfast.workspaces.git.repositories import Repository
 
 GIT_SECONDS = 60.0
 _SAID_BYTES = 64 * 1024
 PATCH_BYTES = 8 * 1024 * 1024
 BRANCH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
-# `git add -A` and a plain `git diff` would run git in repositories inside, with what these say: neither is
-# used. New repositories (their names end with a slash) are left out; those in the index by the commit they
-# are at. Arguments: where objects are kept, the commit before (or nothing), the branch, who, their address,
-# the message, then the paths.
-_COMMIT = """
+# Arguments: where objects are kept, the commit before (or nothing), the branch, who, their address, the
+# message, then the paths.
+_COMMIT = f"""{TAKE_IN}
 export GIT_OBJECT_DIRECTORY="$1" GIT_AUTHOR_NAME="$4" GIT_AUTHOR_EMAIL="$5"
 base=$2 ref=$3 message=$6; shift 6
 git ls-files -z --error-unmatch --cached --others --exclude-standard -- "$@" > /dev/null || exit
-git ls-files -z --modified --deleted --others --exclude-standard -- "$@" | grep -zv '/$' |
-    git update-index -z --add --remove --replace --stdin || exit
+take_in "$@" || exit
 tree=$(git write-tree) || exit
 if [ -n "$base" ]; then
-    [ "$tree" != "$(git rev-parse "$base^{tree}")" ] || exit 77
+    [ "$tree" != "$(git rev-parse "$base^{{tree}}")" ] || exit 77
     commit=$(git commit-tree "$tree" -p "$base" -m "$message") || exit
     git update-ref "$ref" "$commit" "$base" || exit
 else

@@ -10,15 +10,15 @@ from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.commands.walled_programs import Walled
 from holdfast.workspaces.files.file_root import Root
 from holdfast.workspaces.files.line_ranges import read_up_to
-from holdfast.workspaces.git.borrowed_repository import borrowed
+from holdfast.workspaces.git.borrowed_repository import TAKE_IN, borrowed
 from holdfast.workspaces.git.repositories import Repository
 
 GIT_SECONDS = 60.0
 MOST_BYTES = 64 * 2**20
 _SAID_BYTES = 64 * 1024
 # Arguments: the commit, and files for the list and for the contents.
-_LIST = """
-git add -A -- . || exit
+_LIST = f"""{TAKE_IN}
+take_in . || exit
 git diff-tree -r -z --no-renames "$1" "$(git write-tree)" > "$2" || exit
 tr '\\0' '\\n' < "$2" | grep '^:' | cut -d' ' -f3 | grep -v '^0*$' | sort -u | git cat-file --batch > "$3"
 """
