@@ -43,9 +43,9 @@ interface Props {
 
 export function AgentChanges({ chatId, split, items, onDone }: Props) {
   const files = useMemo(() => items.map(fileOf), [items]);
-  const byPath = useMemo(() => new Map(items.map(item => [item.path, item])), [items]);
-  const decide = async (path: string, hunk: number | null, verb: Verb) => {
-    const item = byPath.get(path);
+  const byId = useMemo(() => new Map(items.map(item => [item.id, item])), [items]);
+  const decide = async (id: string, hunk: number | null, verb: Verb) => {
+    const item = byId.get(id);
     if (item === undefined) return;
     const chosen = { id: item.id, diff_hash: item.diff_hash, ...(hunk !== null && { hunks: [hunk] }) };
     try {
@@ -64,9 +64,9 @@ export function AgentChanges({ chatId, split, items, onDone }: Props) {
         chatId={chatId}
         files={files}
         split={split}
-        verbsOf={path => verbsOf(byPath.get(path)?.state ?? "reverted")}
-        stateOf={path => byPath.get(path)?.state ?? null}
-        onDecide={(path, hunk, verb) => void decide(path, hunk, verb)}
+        verbsOf={id => verbsOf(byId.get(id)?.state ?? "reverted")}
+        stateOf={id => byId.get(id)?.state ?? null}
+        onDecide={(id, hunk, verb) => void decide(id, hunk, verb)}
       />
     </>
   );
@@ -128,10 +128,7 @@ function FileTree({ items }: { items: readonly ChangeShown[] }) {
     <nav aria-label={t.tree} className="max-h-40 shrink-0 overflow-y-auto border-line border-y py-1">
       <ul className="text-xs">
         {rows.map(row => (
-          <li
-            key={`${row.path} ${row.item === null}`}
-            style={{ paddingLeft: `${0.75 + row.depth * 0.75}rem` }}
-          >
+          <li key={`${row.path} ${row.item?.id}`} style={{ paddingLeft: `${0.75 + row.depth * 0.75}rem` }}>
             {row.item === null ? (
               <span className="block py-0.5 font-mono text-faint">{row.name}</span>
             ) : (

@@ -18,7 +18,7 @@ import { CommentCard, CommentEditor } from "./CommentRows";
 import { useComments } from "./comments";
 import { LineRow, PairRow } from "./Lines";
 import type { DiffFile, Line } from "./parse";
-import { type Editing, linesBetween, type Row, rowsOf } from "./rows";
+import { type Editing, idOf, linesBetween, type Row, rowsOf } from "./rows";
 import { byPath } from "./severity";
 
 const t = texts.panels.changes;
@@ -28,10 +28,10 @@ interface Props {
   files: readonly DiffFile[];
   split: boolean;
   /** What can be done with the changes of a file; none: they are only looked at. */
-  verbsOf?: (path: string) => readonly Verb[];
-  stateOf?: (path: string) => ChangeShown["state"] | null;
+  verbsOf?: (id: string) => readonly Verb[];
+  stateOf?: (id: string) => ChangeShown["state"] | null;
   /** `hunk` null: all of the file. */
-  onDecide?: (path: string, hunk: number | null, verb: Verb) => void;
+  onDecide?: (id: string, hunk: number | null, verb: Verb) => void;
 }
 
 const NONE: readonly never[] = [];
@@ -137,11 +137,11 @@ interface RowProps {
   chatId: string;
   editing: Editing | null;
   onComment: (file: DiffFile, line: Line, extend: boolean) => void;
-  onToggle: (path: string) => void;
+  onToggle: (id: string) => void;
   onDone: () => void;
-  verbsOf: (path: string) => readonly Verb[];
-  stateOf: (path: string) => ChangeShown["state"] | null;
-  onDecide: (path: string, hunk: number | null, verb: Verb) => void;
+  verbsOf: (id: string) => readonly Verb[];
+  stateOf: (id: string) => ChangeShown["state"] | null;
+  onDecide: (id: string, hunk: number | null, verb: Verb) => void;
 }
 
 const noVerbs = (): readonly Verb[] => NONE;
@@ -155,13 +155,13 @@ function RowView(props: RowProps) {
         <FileHead
           file={row.file}
           open={row.open}
-          onToggle={() => onToggle(row.file.path)}
-          state={stateOf(row.file.path)}
+          onToggle={() => onToggle(idOf(row.file))}
+          state={stateOf(idOf(row.file))}
         >
           <Verbs
-            verbs={verbsOf(row.file.path)}
+            verbs={verbsOf(idOf(row.file))}
             what={row.file.path}
-            onVerb={verb => onDecide(row.file.path, null, verb)}
+            onVerb={verb => onDecide(idOf(row.file), null, verb)}
           />
         </FileHead>
       );
@@ -173,9 +173,9 @@ function RowView(props: RowProps) {
           <p className="min-w-0 flex-1 truncate font-mono">{row.text || "…"}</p>
           {row.file.hunks.length > 1 && (
             <Verbs
-              verbs={verbsOf(row.file.path)}
+              verbs={verbsOf(idOf(row.file))}
               what={t.hunk(row.index + 1, row.file.path)}
-              onVerb={verb => onDecide(row.file.path, row.index, verb)}
+              onVerb={verb => onDecide(idOf(row.file), row.index, verb)}
             />
           )}
         </div>

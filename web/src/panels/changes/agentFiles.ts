@@ -13,6 +13,7 @@ const STATUS: Record<ChangeShown["operation"], Status> = {
 export function fileOf(item: ChangeShown): DiffFile {
   const [parsed] = parseDiff(item.diff);
   return {
+    id: item.id,
     path: item.path,
     oldPath: item.old_path ?? item.path,
     status: STATUS[item.operation],

@@ -17,6 +17,8 @@ export interface Hunk {
 }
 
 export interface DiffFile {
+  /** Tells apart changes of one file that others wrote in between; without it, the path does. */
+  id?: string;
   path: string;
   oldPath: string;
   status: Status;

@@ -77,3 +77,24 @@ test("no two rows have the same key", () => {
     expect(new Set(keys).size).toBe(keys.length);
   }
 });
+
+test("changes of one file that others wrote in between are told apart", () => {
+  const [file] = parseDiff("--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-a\n+b\n");
+  if (file === undefined) throw new Error("no file");
+  const twice = [
+    { ...file, id: "one" },
+    { ...file, id: "two" },
+  ];
+  const rows = rowsOf(twice, {
+    split: false,
+    toggled: new Set(["two"]),
+    comments: [],
+    editing: null,
+    decided: true,
+  });
+  expect(new Set(rows.map(row => row.key)).size).toBe(rows.length);
+  expect(rows.filter(row => row.kind === "file").map(row => row.kind === "file" && row.open)).toEqual([
+    true,
+    false,
+  ]);
+});

@@ -29,8 +29,13 @@ export interface Look {
 
 const LONG = 400;
 
+/** Names a file of a diff: its path, if nothing else does. */
+export function idOf(file: DiffFile): string {
+  return file.id ?? file.path;
+}
+
 export function isOpen(file: DiffFile, toggled: ReadonlySet<string>): boolean {
-  return toggled.has(file.path) !== file.added + file.removed <= LONG;
+  return toggled.has(idOf(file)) !== file.added + file.removed <= LONG;
 }
 
 export function rowsOf(files: readonly DiffFile[], look: Look): Row[] {
@@ -43,9 +48,10 @@ export function rowsOf(files: readonly DiffFile[], look: Look): Row[] {
   const editing = look.editing && keyOf(look.editing.path, look.editing.lines);
   for (const file of files) {
     const open = isOpen(file, look.toggled);
-    rows.push({ kind: "file", key: file.path, file, open });
+    const id = idOf(file);
+    rows.push({ kind: "file", key: id, file, open });
     if (!open) continue;
-    if (file.hunks.length === 0) rows.push({ kind: "note", key: `${file.path} note`, file });
+    if (file.hunks.length === 0) rows.push({ kind: "note", key: `${id} note`, file });
     const under = (line: Line | null) => {
       if (line === null) return;
       const key = commentKey(file.path, line);
@@ -58,11 +64,11 @@ export function rowsOf(files: readonly DiffFile[], look: Look): Row[] {
     };
     file.hunks.forEach((hunk, index) => {
       if (look.decided || !beginsAtFirst(hunk.lines)) {
-        rows.push({ kind: "hunk", key: `${file.path} @${index}`, text: hunk.context, file, index });
+        rows.push({ kind: "hunk", key: `${id} @${index}`, text: hunk.context, file, index });
       }
       if (look.split) {
         for (const pair of pairs(hunk.lines)) {
-          rows.push({ kind: "pair", key: `${file.path} ${pair.left?.old}|${pair.right?.new}`, file, pair });
+          rows.push({ kind: "pair", key: `${id} ${pair.left?.old}|${pair.right?.new}`, file, pair });
           if (pair.left?.kind === "removed") under(pair.left);
           under(pair.right);
         }
@@ -70,7 +76,7 @@ export function rowsOf(files: readonly DiffFile[], look: Look): Row[] {
         const others = counterparts(hunk.lines);
         for (const line of hunk.lines) {
           const other = others.get(line) ?? null;
-          rows.push({ kind: "line", key: commentKey(file.path, line), file, line, other });
+          rows.push({ kind: "line", key: commentKey(id, line), file, line, other });
           under(line);
         }
       }
