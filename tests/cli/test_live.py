@@ -112,6 +112,22 @@ def test_a_trace(server: Server) -> None:
     assert json.loads(server.done("trace", chat, "--json", "--turn", "7")) == []
 
 
+def test_a_debug_record(server: Server) -> None:
+    chat = new_chat(server, "say: done")
+    assert "Nothing is recorded" in server.done("debug", chat)
+    assert json.loads(server.done("debug", chat, "--json")) == []
+    assert server.done("debug", chat, "--on") == "The debug record of this chat is on from its next turn.\n"
+    server.done("send", chat, "say: recorded")
+    while (
+        not (found := json.loads(server.done("debug", chat, "--json"))) or found[0]["status"] != "completed"
+    ):
+        pass
+    (run,) = found
+    assert [step["status"] for step in run["steps"]] == ["completed"]
+    told = server.done("debug", chat, "--run", run["id"])
+    assert "step 1  stream  completed" in told
+
+
 def test_an_export(server: Server, tmp_path: Path) -> None:
     chat = new_chat(server, "say: to keep")
     assert "to keep" in server.done("export", chat, "--format", "markdown")

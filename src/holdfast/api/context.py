@@ -15,6 +15,10 @@ from holdfast.core.messages import HistoryEntry
 from holdfast.core.segments import Segment, SegmentKind, Segments, estimated_tokens, scaled, unchanged
 from holdfast.core.shapes import Record, encode_text
 from holdfast.prompt.history import PromptHistory
+from holdfast.prompt.segments import system_pieces
+from holdfast.prompt.sources import PromptSubject
+from holdfast.prompt.system import labelled
+from holdfast.store import chats, debug_runs, named_agents, settings_rules
 from holdfast.store import messages as stored_messages
 from holdfast.store.steps import StepRequest, newest_requests, requests
 from holdfast.worker.requests import LONGEST_CHAIN, last_sent
@@ -41,7 +45,8 @@ class ChatContext(Record, frozen=True, kw_only=True):
 
 
 class ChangedSegment(Record, frozen=True, kw_only=True):
-    """`text` is what the message says, cut after 10 000 characters; null where it is not recorded."""
+    """`text` is what it says, cut after 10 000 characters: of a message always, of the system prompt and the
+    tools where the debug record has it, or where it still is the same; else null."""
 
     kind: SegmentKind
     label: str
@@ -154,23 +159,40 @@ async def _diff(services: Services, chat_id: ChatId, before: Segments, step: Ste
     )
 
 
-async def _texts(services: Services, chat_id: ChatId, segments: Iterable[Segment]) -> Mapping[MessageId, str]:
-    wanted = {segment.message_id for segment in segments if segment.message_id is not None}
-    texts: dict[MessageId, str] = {}
-    for message_id in sorted(wanted):
-        message = await services.store.read(stored_messages.message(chat_id, message_id))
-        if message is not None:
-            texts[message_id] = encode_text(message.parts)[:SHOWN]
+async def _texts(services: Services, chat_id: ChatId, segments: Sequence[Segment]) -> Mapping[str, str]:
+    """By their hash."""
+    texts: dict[str, str] = {}
+    for segment in segments:
+        if segment.message_id is not None:
+            message = await services.store.read(stored_messages.message(chat_id, segment.message_id))
+            if message is not None:
+                texts[segment.hash] = encode_text(message.parts)[:SHOWN]
+    others = [segment.hash for segment in segments if segment.message_id is None]
+    texts |= await services.store.read(debug_runs.texts(chat_id, others))
+    if any(segment not in texts for segment in others):
+        texts = await _as_now(services, chat_id) | texts
     return texts
 
 
-def _changed(segment: Segment, texts: Mapping[MessageId, str]) -> ChangedSegment:
+async def _as_now(services: Services, chat_id: ChatId) -> Mapping[str, str]:
+    """The system prompt that the chat would have now, by the hashes of its segments."""
+    chat, chosen, agent = await services.store.read(
+        chats.chat(chat_id), settings_rules.settings(chat_id), named_agents.of_chat(chat_id)
+    )
+    if chat is None or chosen is None:
+        return {}
+    prompt = labelled(PromptSubject(chosen=chosen, agent=agent, began_at=chat.created_at))
+    pieces = system_pieces(tuple(text for _, text in prompt), tuple(label for label, _ in prompt))
+    return {piece.segment.hash: piece.content.decode()[:SHOWN] for piece in pieces}
+
+
+def _changed(segment: Segment, texts: Mapping[str, str]) -> ChangedSegment:
     return ChangedSegment(
         kind=segment.kind,
         label=segment.label,
         tokens=segment.tokens,
         message_id=segment.message_id,
-        text=None if segment.message_id is None else texts.get(segment.message_id),
+        text=texts.get(segment.hash),
     )
 
 

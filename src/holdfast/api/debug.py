@@ -57,12 +57,11 @@ async def read_debug_run(
     """One debug record with its steps, and the HTTP requests that they took."""
     chat = await own_chat(services, caller, chat_id)
     run = await _run(services, chat.id, debug_run_id)
-    steps = await services.store.read(debug_runs.steps(run.id, first=first_step, limit=limit))
-    last = steps[-1].number if steps else 0
+    steps = await services.store.read(debug_runs.steps(run.id, first=first_step, limit=limit + 1))
     return DebugRunDetail(
         **{name: getattr(run, name) for name in run.__struct_fields__},
-        steps=steps,
-        next_step=last + 1 if len(steps) == limit and run.summary.steps > 0 else None,
+        steps=steps[:limit],
+        next_step=steps[limit].number if len(steps) > limit else None,
     )
 
 
