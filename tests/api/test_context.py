@@ -1,6 +1,9 @@
 """What fills a chat's context, and what changed between two requests."""
 
-from tests.api.serving import Serving
+from pathlib import Path
+
+from holdfast.providers.configs import ModelConfig, ProviderConfig
+from tests.api.serving import Serving, config_for, serving
 
 
 async def test_what_fills_the_context(server: Serving) -> None:
@@ -44,3 +47,20 @@ async def test_steps_that_there_are_not(server: Serving) -> None:
     assert (await admin.get(f"{path}?after=step-9-9")).status == 404
     assert (await admin.get(f"{path}?after=step-1-1&before=step-9-9")).status == 404
     assert (await admin.get(f"{path}?after=call-x")).status == 422
+
+
+async def test_the_threshold_is_the_models(tmp_path: Path) -> None:
+    config = config_for(
+        tmp_path / "data",
+        providers=(ProviderConfig(name="demo", kind="demo"),),
+        models=(
+            ModelConfig(name="default", provider="demo", model="demo"),
+            ModelConfig(name="short", provider="demo", model="demo", compaction_threshold=30),
+        ),
+    )
+    async with serving(config) as server:
+        for model, threshold in ((None, 70), ("short", 30)):
+            chat = await server.admin.start_chat("say: Hello.", **({} if model is None else {"model": model}))
+            await server.admin.until_settled(chat["id"])
+            context = (await server.admin.get(f"chats/{chat['id']}/context")).json
+            assert context["threshold"] == threshold

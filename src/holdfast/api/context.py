@@ -80,7 +80,7 @@ async def read_context(chat_id: InPath, services: With, caller: By) -> ChatConte
     return ChatContext(
         used=estimated_tokens(segments),
         limit=chat.usage.context_limit,
-        threshold=services.config().compaction.threshold,
+        threshold=_threshold(services, chat.model),
         segments=tuple(
             ContextSegment(
                 kind=segment.kind, label=segment.label, tokens=segment.tokens, message_id=segment.message_id
@@ -88,6 +88,14 @@ async def read_context(chat_id: InPath, services: With, caller: By) -> ChatConte
             for segment in segments
         ),
     )
+
+
+def _threshold(services: Services, model: str | None) -> int:
+    """The model's own, as for a turn."""
+    setup = services.providers.setup
+    config = setup.models.get(model or "") or setup.models.get(setup.default or "")
+    own = None if config is None else config.compaction_threshold
+    return services.config().compaction.threshold if own is None else own
 
 
 def _measured(entries: Iterable[HistoryEntry]) -> Segments:

@@ -70,6 +70,21 @@ export const texts = {
     context: (percent: number, used: string, limit: string) =>
       `Context ${percent} % full: ${used} of ${limit} tokens`,
     contextUnknown: (used: string) => `${used} tokens in the context`,
+    contextParts: {
+      title: "What fills the context",
+      threshold: (percent: number) => `At ${percent} % the history is summarized.`,
+      more: (count: number) => `and ${count} more`,
+      kinds: {
+        system: "System prompt",
+        tools: "Tools",
+        instructions: "Instructions",
+        skills: "Skills",
+        memory: "Memory",
+        summary: "Summary",
+        message: "Messages",
+        files: "Files",
+      },
+    },
     cost: (money: string) => `Cost so far: ${money}`,
     costUnpriced: (money: string, steps: number) =>
       `Cost so far: ${money}, plus ${plural(steps, "step", "steps")} with unknown price`,

@@ -92,6 +92,7 @@ export const panels = {
     hitRate: (percent: number, read: string, total: string) =>
       `Cache hit rate ${percent} % (${read} of ${total})`,
     noCache: "No cacheable request yet",
+    cacheWarm: (left: string) => `Cache warm for ${left}`,
     cacheOf: (percent: number) => `${percent} % from cache`,
     segments: { read: "read", written: "written", fresh: "fresh" },
     misses: {
@@ -127,6 +128,7 @@ export const panels = {
     toAgent: "Open sub-agent",
     since: "Since the previous step",
     sinceFirst: "First request of the chat.",
+    sinceKept: (pieces: number, used: string) => `The first ${pieces} pieces are the same (${used} tokens).`,
     sinceNothing: "Nothing was added to the request.",
     sinceUnknown: "The added messages are in history that is not loaded.",
     sinceTokens: (count: string) => `${count} tokens`,

@@ -15,6 +15,7 @@ import { duration, exactMoment, money, tokens } from "@/ui/format";
 import { CacheBar, percent, segmentsText } from "./CacheBar";
 import { cacheOf } from "./cache";
 import { ICONS } from "./looks";
+import { RequestDiff } from "./RequestDiff";
 import { missOf, type Since, since } from "./since";
 import { useAsked } from "./useAsked";
 
@@ -202,8 +203,12 @@ function Changed({ span, spans }: { span: Span; spans: readonly Span[] }) {
       {changed.before === null && <p className="text-soft">{t.sinceFirst}</p>}
       {changed.model && <p>{t.sinceModel(changed.model.from, changed.model.to)}</p>}
       {changed.compacted && <p>{t.sinceCompacted}</p>}
-      {changed.unknown && <p className="text-soft">{t.sinceUnknown}</p>}
-      <Added changed={changed} />
+      <RequestDiff
+        span={span}
+        otherwise={
+          changed.unknown ? <p className="text-soft">{t.sinceUnknown}</p> : <Added changed={changed} />
+        }
+      />
       {miss && (
         <p className="rounded-md bg-warn-soft px-2.5 py-1.5 text-warn">
           {miss === "idle" ? t.misses.idle(duration(changed.idleMs ?? 0)) : t.misses[miss]}

@@ -18,7 +18,7 @@ import { Button } from "@/ui/Button";
 import { money, tokens } from "@/ui/format";
 import { useTick } from "@/ui/tick";
 import { CacheBar, percent } from "./CacheBar";
-import { cacheTotal } from "./cache";
+import { cacheOf, cacheTotal, countdown, warmUntil } from "./cache";
 import { Details } from "./Details";
 import { EVERYTHING, type Filter, type Folds, grouped, isFiltering, type Row, rowsOf } from "./layout";
 import { heightOf, SpanRow, TurnRow } from "./Rows";
@@ -272,7 +272,9 @@ function Footer({ chatId, spans }: { chatId: string; spans: readonly Span[] }) {
       (await call("GET /chats/{chat_id}/usage", { path: { chat_id: chatId }, signal })).total,
     placeholderData: before => before,
   }).data;
-  const share = useMemo(() => cacheTotal(spans), [spans]);
+  const loaded = useMemo(() => cacheTotal(spans), [spans]);
+  const until = useMemo(() => warmUntil(spans), [spans]);
+  const share = (total && cacheOf(total)) ?? loaded;
   return (
     <footer className="tabular flex min-h-8 shrink-0 flex-wrap items-center gap-x-2 border-line border-t px-3 py-1 text-soft text-xs">
       {share === null ? (
@@ -283,7 +285,22 @@ function Footer({ chatId, spans }: { chatId: string; spans: readonly Span[] }) {
           {t.hitRate(percent(share), tokens(share.read), tokens(share.total))}
         </>
       )}
+      <Warm until={until} />
       {total && <span className="ml-auto">{t.total(tokens(total.total), money(total.cost_usd_micros))}</span>}
     </footer>
   );
+}
+
+/** How long the provider still has what was sent. */
+function Warm({ until }: { until: number | null }) {
+  const [now, setNow] = useState(Date.now);
+  const warm = until !== null && until > now;
+  useEffect(() => {
+    setNow(Date.now());
+    if (until === null || until <= Date.now()) return;
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [until]);
+  // Read out once a second it would be a nuisance.
+  return warm ? <span aria-hidden>{t.cacheWarm(countdown(until - now))}</span> : null;
 }

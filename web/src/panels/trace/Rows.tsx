@@ -7,7 +7,7 @@ import type { Span } from "@/api/schema";
 import { texts } from "@/texts";
 import { duration, money, tokens } from "@/ui/format";
 import { CacheBar } from "./CacheBar";
-import { cacheOf } from "./cache";
+import { cacheOf, cacheTotal } from "./cache";
 import { type Extent, isFailed, lasted, looksAt, type Row } from "./layout";
 import { barOf, ICONS, TEXT } from "./looks";
 import { drawn, placed, type Shown, ticks } from "./scale";
@@ -36,6 +36,7 @@ interface Props<K extends Row["kind"]> {
 export const TurnRow = memo(function TurnRow({ row, shown, now }: Props<"turn">) {
   const { group, open } = row;
   const { span, totals, extent } = group;
+  const cached = cacheTotal(group.spans);
   const asked = typeof span?.input === "string" ? span.input : "";
   const kind = span === null ? "" : (t.turnKinds[span.name] ?? span.name);
   const whole = drawn(group, now);
@@ -49,7 +50,8 @@ export const TurnRow = memo(function TurnRow({ row, shown, now }: Props<"turn">)
             <span className="min-w-0 flex-1 truncate text-soft text-xs">{asked || kind}</span>
             {extent && <Lasted kind="turn" extent={extent} now={now} waits={group.waitsSince !== null} />}
           </span>
-          <span className="tabular flex gap-2.5 truncate text-faint text-xs">
+          <span className="tabular flex items-center gap-2.5 truncate text-faint text-xs">
+            {cached && <CacheBar share={cached} className="w-8" />}
             <span>{t.spans(totals.spans)}</span>
             {totals.tokens > 0 && <span>{texts.panels.tokens(tokens(totals.tokens))}</span>}
             {totals.costMicros > 0 && <span>{money(totals.costMicros)}</span>}

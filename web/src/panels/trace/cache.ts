@@ -21,6 +21,26 @@ export function cacheOf(usage: Usage | null): CacheShare | null {
   return { read, written, fresh: Math.max(0, input - read - written), total: input };
 }
 
+/** When the cache of the newest request is forgotten, as far as its provider says; null: nobody knows. */
+export function warmUntil(spans: Iterable<Span>): number | null {
+  let newest: Span | null = null;
+  for (const span of spans) {
+    if (span.kind !== "model_call" || !span.finished_at || !span.cache) continue;
+    if (newest === null || (newest.finished_at ?? "") < span.finished_at) newest = span;
+  }
+  const until = newest?.cache?.expires_at;
+  return until ? Date.parse(until) : null;
+}
+
+/** As a clock: 4:32. */
+export function countdown(milliseconds: number): string {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  const minutes = Math.floor(seconds / 60);
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  const ending = String(seconds % 60).padStart(2, "0");
+  return hours > 0 ? `${hours}:${String(rest).padStart(2, "0")}:${ending}` : `${rest}:${ending}`;
+}
+
 export function cacheTotal(spans: Iterable<Span>): CacheShare | null {
   const sum: CacheShare = { read: 0, written: 0, fresh: 0, total: 0 };
   for (const span of spans) {

@@ -1,0 +1,29 @@
+// What fills a context, by kind in the order of the request: the largest pieces of each. Pure.
+
+import type { ContextSegment } from "@/api/schema";
+
+export interface ContextGroup {
+  kind: ContextSegment["kind"];
+  tokens: number;
+  largest: readonly { key: number; label: string; tokens: number }[];
+  /** Pieces that are not listed. */
+  more: number;
+}
+
+const LISTED = 6;
+
+export function grouped(segments: readonly ContextSegment[]): ContextGroup[] {
+  const kinds = [...new Set(segments.map(segment => segment.kind))];
+  return kinds.map(kind => {
+    const own = segments
+      .map((segment, key) => ({ ...segment, key }))
+      .filter(segment => segment.kind === kind)
+      .sort((one, other) => other.tokens - one.tokens);
+    return {
+      kind,
+      tokens: own.reduce((sum, one) => sum + one.tokens, 0),
+      largest: own.slice(0, LISTED).map(({ key, label, tokens }) => ({ key, label, tokens })),
+      more: Math.max(0, own.length - LISTED),
+    };
+  });
+}
