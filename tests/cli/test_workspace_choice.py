@@ -170,3 +170,22 @@ def test_what_was_not_sent_is_printed_when_one_leaves(tmp_path: Path) -> None:
         shown.type("\x04")
         assert shown.exit_code() == 0
         assert "Not sent: say: never sent" in shown.screen.text
+
+
+def test_scripts_of_the_current_directory_are_found(rooted: Server) -> None:
+    """Once it is a workspace; until then it is told how to make it one."""
+    where = project(rooted, "scripts")
+    flows = where / ".holdfast" / "flows"
+    flows.mkdir(parents=True)
+    (where / ".git").mkdir()
+    (flows / "mine.yaml").write_text(
+        "name: mine\ndescription: Mine\nsteps: [{id: a, kind: code, python: return 7}]\n"
+    )
+    before = run_in(rooted, where, "flow", "run", "mine")
+    assert before.returncode == 2
+    assert "-w .` makes it one" in before.stderr
+    assert json.loads(run_in(rooted, where, "flow", "run", "-w", ".", "mine").stdout) == {"a": 7}
+    deeper = where / "src"
+    deeper.mkdir()
+    assert json.loads(run_in(rooted, deeper, "flow", "run", "mine").stdout) == {"a": 7}
+    assert "mine" in run_in(rooted, where, "flow", "list").stdout

@@ -1,9 +1,13 @@
 """The evaluator process: what it evaluates, and what happens to texts that try more than that."""
 
+import asyncio
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 from holdfast.core.errors import BadFlow, NotFound
 from holdfast.core.ids import UserId
@@ -128,3 +132,30 @@ async def test_the_catalogue_can_be_run(library: FlowLibrary) -> None:
         "upgrade-dependency",
     ]
     assert [file.error for file in found] == [None] * 4
+
+
+def children() -> set[str]:
+    """The processes that this one has started."""
+    tasks = Path("/proc/self/task").iterdir()
+    return {pid for task in tasks for pid in (task / "children").read_text().split()}
+
+
+def test_a_process_that_ended_while_it_was_idle_is_replaced() -> None:
+    """Under the event loop of the server: it raises another error than asyncio's own."""
+
+    async def ask_kill_and_ask_again() -> None:
+        before = children()
+        evaluator = FlowEvaluator()
+        try:
+            await values(evaluator, "condition", "true")
+            [idle] = children() - before
+            os.kill(int(idle), signal.SIGKILL)
+            while idle in children():  # noqa: ASYNC110 (the kernel says when it is gone, and only if asked)
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)
+            [value] = await values(evaluator, "condition", "true")
+            assert value.value is True
+        finally:
+            await evaluator.close()
+
+    uvloop.run(ask_kill_and_ask_again())

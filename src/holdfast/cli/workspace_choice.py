@@ -2,6 +2,7 @@
 directory becomes a workspace when a person agrees; they are asked once."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,10 +54,7 @@ async def choose(
 
 
 async def _current(client: Client, environ: Mapping[str, str], ask: Callable[[str], bool] | None) -> Choice:
-    here, wanted = _current_directory()
-    directory = await look_at(client, here)
-    if directory.workspace is None and wanted != here:
-        directory = await look_at(client, wanted)
+    _, directory = await _current_place(client)
     if directory.workspace is not None:
         return Choice(directory.workspace.id, f"Working in {directory.path}.")
     own = "The agent works in a scratch directory"
@@ -93,8 +91,19 @@ async def find_workspace(client: Client, word: str) -> WorkspaceRow:
 
 
 async def workspace_id_of(client: Client, word: str | None) -> str | None:
-    """None when none was named."""
-    return None if word is None else (await find_workspace(client, word)).id
+    """The workspace that was named, else the one of the current directory. Nothing is registered unasked: if
+    scripts of the directory are left out, that is told on standard error."""
+    if word is not None:
+        return (await find_workspace(client, word)).id
+    if not client.is_here:
+        return None
+    here, directory = await _current_place(client)
+    if directory.workspace is not None:
+        return directory.workspace.id
+    if any((here / ".holdfast" / name).is_dir() for name in ("flows", "workflows")):
+        told = f"{directory.path} is not a workspace, so its own workflows and flows are left out"
+        print(f"holdfast: {told}; `-w .` makes it one.", file=sys.stderr)
+    return None
 
 
 async def registered(client: Client, word: str) -> WorkspaceRow | Directory:
@@ -151,7 +160,11 @@ def _looks_like_path(word: str) -> bool:
     return "/" in word or word in (".", "..") or word.startswith("~")
 
 
-def _current_directory() -> tuple[Path, Path]:
-    """The directory itself, and the one that is offered: the repository that it is part of, if it is."""
+async def _current_place(client: Client) -> tuple[Path, Directory]:
+    """The current directory if it is a workspace, else the repository that it is part of, if it is."""
     here = Path.cwd()
-    return here, next((path for path in (here, *here.parents) if (path / ".git").exists()), here)
+    wanted = next((path for path in (here, *here.parents) if (path / ".git").exists()), here)
+    directory = await look_at(client, here)
+    if directory.workspace is None and wanted != here:
+        return wanted, await look_at(client, wanted)
+    return here, directory

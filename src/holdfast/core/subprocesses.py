@@ -81,3 +81,12 @@ async def drained(process: asyncio.subprocess.Process) -> None:
         while pipe is not None and await pipe.read(DRAIN_BYTES):
             pass
     await process.wait()
+
+
+def write_to(process: asyncio.subprocess.Process, data: bytes) -> None:
+    """Writes to the standard input. Raises ConnectionError if the process has closed it or has ended. On
+    every event loop: uvloop's own error for a pipe that it found closed is RuntimeError."""
+    assert process.stdin is not None
+    if process.stdin.is_closing():
+        raise BrokenPipeError("the process has ended")
+    process.stdin.write(data)

@@ -12,7 +12,7 @@ import msgspec
 
 from holdfast.core.errors import BadFlow, TryAgain
 from holdfast.core.shapes import encode
-from holdfast.core.subprocesses import drained, kill_group, start_process, to_the_end
+from holdfast.core.subprocesses import drained, kill_group, start_process, to_the_end, write_to
 from holdfast.flows.definition import Flow
 from holdfast.flows.evaluator_messages import (
     Evaluate,
@@ -154,7 +154,7 @@ async def _answered(process: asyncio.subprocess.Process, question: bytes) -> byt
     assert process.stdout is not None
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            process.stdin.write(question)
+            write_to(process, question)
             await process.stdin.drain()
             return await process.stdout.readline()
     except (TimeoutError, ConnectionError, ValueError):

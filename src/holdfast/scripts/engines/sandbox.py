@@ -17,7 +17,7 @@ import msgspec
 
 from holdfast.core.runs import Language
 from holdfast.core.shapes import encode
-from holdfast.core.subprocesses import drained, kill_group, start_process, to_the_end
+from holdfast.core.subprocesses import drained, kill_group, start_process, to_the_end, write_to
 from holdfast.scripts.engines.limits import ScriptLimits
 from holdfast.scripts.engines.messages import (
     CallAnswer,
@@ -133,10 +133,9 @@ class Sandbox:
             kill_group(self._process)
 
     def _send(self, *messages: ScriptStart | CallAnswer) -> None:
-        assert self._process.stdin
         # A sandbox that died is noticed when its turn is read.
         with suppress(ConnectionError):
-            self._process.stdin.write(b"".join([encode(message) + b"\n" for message in messages]))
+            write_to(self._process, b"".join([encode(message) + b"\n" for message in messages]))
 
     async def _turn(self) -> ScriptTurn:
         said: list[Said] = []
