@@ -241,6 +241,24 @@ def test_changes_are_reviewed_and_undone(page: Page, person: Person) -> None:
     expect(conversation(page).locator("[data-message]")).to_have_count(0)
 
 
+def test_changes_are_committed_on_a_branch(page: Page, person: Person) -> None:
+    workspace = make_workspace(person, {"notes.md": NOTES})
+    chat = person.finished_chat(EDIT, workspace_id=workspace.id)
+    panel = open_panel(page, chat["id"], "Changes")
+    panel.get_by_role("button", name="Since last commit").click()
+    panel.get_by_role("button", name="New branch").click()
+    panel.get_by_label("Name of the new branch").fill("agent/notes")
+    panel.get_by_role("button", name="Make branch").click()
+    expect(page.get_by_text("on the branch agent/notes now")).to_be_visible()
+    with page.expect_download() as patch:
+        panel.get_by_label("Download as a patch").click()
+    assert "line seven" in patch.value.path().read_text()
+    panel.get_by_label("Commit message").fill("Line seven")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile("Committed .* on agent/notes"))).to_be_visible()
+    expect(panel).to_contain_text("No changes")
+
+
 # --- agents ---
 
 SCOUT = """\

@@ -18,7 +18,9 @@ import { AgentChanges, useChanges } from "./AgentChanges";
 import { Collisions } from "./Collisions";
 import { dropComments, messageOf, useComments } from "./comments";
 import { Diff } from "./Diff";
+import { GitBar } from "./GitBar";
 import { parseDiff } from "./parse";
+import { Worktrees } from "./Worktrees";
 
 const t = texts.panels.changes;
 const WHILE_WORKING_MS = 5000;
@@ -149,6 +151,8 @@ function Workspace({ chatId, workspaceId, split, tabs }: WorkspaceProps) {
       {query.data?.truncated && (
         <p className="border-line border-t px-3 py-1.5 text-warn text-xs">{t.truncated}</p>
       )}
+      <Worktrees workspaceId={workspaceId} onDone={() => void refetch()} />
+      {files.length > 0 && <GitBar workspaceId={workspaceId} onDone={() => void refetch()} />}
       <SendComments chatId={chatId} />
     </div>
   );
