@@ -183,11 +183,12 @@ function changeBody(body: {
   mode?: string;
   writes?: "direct" | "review";
   provider_tools?: Chat["provider_tools"];
+  debug?: boolean;
 }) {
   return body;
 }
 
-function save(blob: Blob, name: string): void {
+export function save(blob: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name.replace(/[/\\:*?"<>|\p{Cc}]+/gu, "-");

@@ -3,6 +3,7 @@
 
 import {
   Bot,
+  Bug,
   ChartColumn,
   ChartGantt,
   FileDiff,
@@ -59,4 +60,5 @@ export const PANELS: readonly PanelEntry[] = [
   { id: "workflow", title: t.workflow, icon: Workflow, load: () => import("./workflow/Panel") },
   { id: "flows", title: t.flows, icon: Network, load: () => import("./flows/Panel") },
   { id: "usage", title: t.usage, icon: ChartColumn, load: () => import("./usage/Panel") },
+  { id: "debug", title: t.debug, icon: Bug, load: () => import("./debug/Panel") },
 ];
