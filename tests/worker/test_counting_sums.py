@@ -5,12 +5,14 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from holdfast.chats.commands import Interrupt
+from holdfast.chats.commands import BeginAttempt, Fence, Interrupt
+from holdfast.core.ids import ChatId
 from holdfast.core.usage import Usage
 from holdfast.providers.backoff import RetryRule
 from holdfast.store.usage_totals import spent
 from holdfast.worker.settings import WorkerSettings
 from tests.providers.replies import Drop, Status, fails, say
+from tests.worker.dead import commit
 from tests.worker.engine import OWNER, Engine
 
 SETTINGS = WorkerSettings(retry=RetryRule(first_seconds=0.01, most_seconds=0.02))
@@ -19,7 +21,17 @@ MODEL = "claude"
 INPUT, OUTPUT = 1000, 7
 USED = {"input": INPUT, "output": OUTPUT}
 SLOWLY = "one two three four five six seven eight nine ten " * 40
-KINDS = ("whole", "dropped", "refused", "interrupted", "handed over")
+KINDS = ("whole", "dropped", "refused", "interrupted", "handed over", "killed")
+
+
+async def begun_by_the_dead(engine: Engine, chat: ChatId) -> None:
+    """The next turn is taken by a worker that dies in the middle of its first attempt."""
+    await engine.stop()
+    await engine.send(chat, "Again", model=MODEL)
+    worker_id = await engine.store.register_worker("doomed", 60.0)
+    (view,) = await engine.store.acquire(worker_id, limit=1, agents_limit=1)
+    await commit(engine, chat, Fence(lease_number=view.chat.lease_number), BeginAttempt())
+    await engine.store.retire(worker_id)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -29,8 +41,9 @@ async def test_the_sum_over_all_steps(engine: Engine, seed: int) -> None:
     chat = await engine.create("say: Hello.", model=MODEL)
     await engine.idle(chat)
     first = sum((step.usage for step in await engine.steps(chat)), Usage())
-    begun = whole = 0
-    for kind in chance.choices(KINDS, k=6):
+    begun = whole = killed = 0
+    # Each at least once, in an order of its own.
+    for kind in chance.sample(KINDS, len(KINDS)):
         match kind:
             case "whole":
                 engine.server.queue(say("Good.", usage=USED))
@@ -39,6 +52,14 @@ async def test_the_sum_over_all_steps(engine: Engine, seed: int) -> None:
                 begun += 1
             case "refused":
                 engine.server.queue(fails(Status(503)), say("Good.", usage=USED))
+            case "killed":
+                killed += 1
+                await begun_by_the_dead(engine, chat)
+                engine.server.queue(say("Good.", usage=USED))
+                engine.start(SETTINGS)
+                await engine.idle(chat)
+                begun, whole = begun + 1, whole + 1
+                continue
             case _:
                 engine.server.queue(say(SLOWLY, delay_seconds=0.02, piece=8, usage=USED))
                 begun += 1
@@ -58,7 +79,11 @@ async def test_the_sum_over_all_steps(engine: Engine, seed: int) -> None:
             begun, whole = begun + 1, whole + 1
     steps = await engine.steps(chat)
     total = sum((step.usage for step in steps), Usage())
-    assert total.input - first.input == INPUT * begun
+    # Of an attempt whose worker died nobody knows more than what it was sent.
+    lost = [step.usage for step in steps if step.usage.input and not step.usage.output]
+    assert len(lost) == killed
+    assert all(usage.estimated for usage in lost)
+    assert total.input - first.input - sum(usage.input for usage in lost) == INPUT * begun
     # What was cut had no report of its output: what came is counted at least.
     reported = sum((step.usage for step in steps if not step.usage.estimated), Usage())
     assert total.output - first.output >= OUTPUT * whole
