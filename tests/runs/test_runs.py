@@ -96,6 +96,27 @@ async def test_once_the_budget_is_spent_the_next_agent_throws(stage_everywhere: 
     assert ran.run.budget.spent_tokens == 3 * COST
 
 
+async def test_a_cap_for_runs_without_a_budget_is_no_budget(stage: Stage) -> None:
+    stage.settings = replace(QUICK, budget=2 * COST)
+    stage.work()
+    ran = await stage.ran(
+        js(
+            "const said = []\n"
+            "try { while (true) said.push(await agent('say: x')) }\n"
+            "catch (error) { return [said.length, budget.total, budget.remaining() === Infinity, "
+            "error.message] }"
+        )
+    )
+    assert ran.run.status == "succeeded", ran.run.error
+    assert isinstance(ran.run.result, list)
+    assert ran.run.result[:3] == [2, None, True]
+    assert "budget" in str(ran.run.result[3])
+    assert ran.run.budget.tokens is None
+    # A budget of its own counts instead, also a larger one.
+    three = js("return [await agent('say: a'), await agent('say: b'), await agent('say: c')].length")
+    assert await stage.result(three, budget=9 * COST) == 3
+
+
 async def test_the_smaller_of_two_budgets_counts(stage: Stage) -> None:
     stage.work()
     assert await stage.result(js("return budget.total", ", budget: 500"), budget=9000) == 500

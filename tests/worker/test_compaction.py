@@ -472,6 +472,14 @@ async def test_a_summary_that_fails_once_is_tried_again(engine: Engine) -> None:
     assert [failure.message for failure in step.failures][1] == "The model gave an empty summary."
 
 
+async def test_it_may_be_asked_for_in_other_words(engine: Engine) -> None:
+    engine.server.queue(say("Long.", usage=FULL), say("In short."))
+    engine.start(WorkerSettings(compaction_prompt="Sum up as a poem."))
+    chat = await engine.create("Hello")
+    await engine.idle(chat)
+    assert b"Sum up as a poem." in engine.server.log[-1].raw
+
+
 async def test_a_summary_that_takes_too_long(engine: Engine) -> None:
     engine.server.queue(say("Long.", usage=FULL), fails(Hang(True)), say("In short."))
     engine.start(WorkerSettings(compaction_seconds=0.2, retry=QUICK_RETRIES))
