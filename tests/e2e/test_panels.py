@@ -259,6 +259,23 @@ def test_changes_are_committed_on_a_branch(page: Page, person: Person) -> None:
     expect(panel).to_contain_text("No changes")
 
 
+def test_a_worktree_of_an_agent_is_merged_and_removed(page: Page, person: Person) -> None:
+    workspace = make_workspace(person, {"notes.md": NOTES})
+    child = json.dumps('call: write_file {"path": "new.txt", "content": "new"}')
+    spawn = f'call: spawn_agent {{"prompt": {child}, "isolation": "worktree"}}'
+    script = f"{spawn}\ncall: wait_agents {{}}\nsay: Done."
+    chat = person.finished_chat(script, workspace_id=workspace.id)
+    panel = open_panel(page, chat["id"], "Changes")
+    panel.get_by_role("button", name="Since last commit").click()
+    worktrees = panel.get_by_label("Worktrees of agents")
+    worktrees.get_by_role("button", name="Merge").click()
+    expect(page.get_by_text("1 file merged into the workspace.")).to_be_visible()
+    assert (workspace.path / "new.txt").read_text() == "new"
+    worktrees.get_by_role("button", name="Remove").click()
+    worktrees.get_by_role("button", name="Remove with its changes").click()
+    expect(worktrees).to_be_hidden()
+
+
 # --- agents ---
 
 SCOUT = """\

@@ -392,6 +392,7 @@ export const panels = {
       merge: "Merge",
       keep: "Keep",
       remove: "Remove",
+      reallyRemove: "Remove with its changes",
       merged: (count: number) => `${plural(count, "file", "files")} merged into the workspace.`,
     },
     unified: "Unified",

@@ -1,6 +1,7 @@
 // Worktrees that agents made of this workspace's repository: brought in, kept, or removed.
 
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { call } from "@/api/client";
 import { textOf } from "@/api/problem";
 import { texts } from "@/texts";
@@ -17,6 +18,8 @@ export function Worktrees({ workspaceId, onDone }: { workspaceId: string; onDone
     refetchOnMount: "always",
     retry: false,
   });
+  // Removing takes what was not committed with it: it is asked for twice.
+  const [asked, setAsked] = useState<string | null>(null);
   const items = query.data?.items ?? [];
   if (items.length === 0) return null;
   const act = async (id: string, verb: "merge" | "keep" | "remove") => {
@@ -56,8 +59,13 @@ export function Worktrees({ workspaceId, onDone }: { workspaceId: string; onDone
               {t.keep}
             </Button>
           )}
-          <Button small onClick={() => void act(one.id, "remove")}>
-            {t.remove}
+          <Button
+            small
+            onClick={() =>
+              asked === one.id || one.state !== "changed" ? void act(one.id, "remove") : setAsked(one.id)
+            }
+          >
+            {asked === one.id ? t.reallyRemove : t.remove}
           </Button>
         </li>
       ))}
