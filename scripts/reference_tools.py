@@ -7,6 +7,7 @@ from typing import Any, cast
 from holdfast.scripts.runs.tool import workflow_tools
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import Tool
+from holdfast.tools.templates.template_tools import template_tools
 from holdfast.tools.web.web_tools import WebSettings
 
 Schema = dict[str, Any]
@@ -54,6 +55,7 @@ def tools() -> str:
         ripgrep=None,
     )
     found = (*found, *workflow_tools(nothing, cast(Any, SimpleNamespace(store=None))))
+    found = (*found, *template_tools(nothing, nothing, nothing, nothing, nothing))
     ordered = sorted(found, key=lambda tool: tool.name)
     listed = ", ".join(f"[{tool.name}](#{tool.name})" for tool in ordered)
     return "\n".join([HEAD, listed + ".", *(line for tool in ordered for line in _tool(tool))]) + "\n"

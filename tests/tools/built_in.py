@@ -6,6 +6,7 @@ from typing import Any, cast
 from holdfast.scripts.runs.tool import workflow_tool
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import Tool
+from holdfast.tools.templates.template_tools import template_tools
 from holdfast.tools.web.web_tools import WebSettings
 
 _nothing = cast(Any, None)
@@ -30,4 +31,5 @@ BUILT_IN: tuple[Tool, ...] = (
         ripgrep=None,
     ),
     workflow_tool(_nothing, _family),
+    *template_tools(_nothing, _nothing, _nothing, _nothing, _nothing),
 )

@@ -42,6 +42,8 @@ from holdfast.tools.agent_names import AgentNames
 from holdfast.tools.agent_trust import AgentTrust
 from holdfast.tools.mcp.servers import McpServers
 from holdfast.tools.registry import ToolRegistry as Tools
+from holdfast.tools.templates.builds import WorkspaceBuilds
+from holdfast.tools.templates.catalogue import TemplateCatalogue
 from holdfast.tools.trust import Trust
 from holdfast.workspaces.code.code_indexes import CodeIndexes
 from holdfast.workspaces.commands.walled_programs import Walled
@@ -74,6 +76,9 @@ class Services:
     skills: tuple[Path, ...]
     # MCP servers and their connections.
     mcp: McpServers
+    # Templates of workspaces, and the making of workspaces from them.
+    templates: TemplateCatalogue
+    builds: WorkspaceBuilds
     # Runs programs on the contents of workspaces.
     walled: Walled
     files: StoredFiles

@@ -77,6 +77,7 @@ def _examine(config_file: Path | None) -> Iterator[Finding]:
         yield asyncio.run(_named_server(url))
     yield from wall(config)
     yield from traces(os.environ)
+    yield from templates(config)
     yield _page(Path(__file__).parent.parent / "page" / "index.html")
 
 
@@ -282,6 +283,26 @@ def traces(environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding(about="traces", state="note", text=text)
         return
     yield Finding(about="traces", state="ok", text=f"Exported to {host}:{port}, {said}.")
+
+
+def templates(config: "Config") -> Iterator[Finding]:
+    """Whether the templates below each configured root can be read. Addresses are not fetched here."""
+    from holdfast.tools.templates.catalogue import problems_of_root, templates_in
+    from holdfast.tools.templates.git_templates import is_git_address
+    from holdfast.workspaces.places.allowed_roots import Roots
+
+    roots = Roots(config.server.data, config.workspaces.roots)
+    for root in config.templates.roots:
+        if (problem := problems_of_root(root, roots)) is not None:
+            yield Finding(about="templates", state="broken", text=f"{root}: {problem}")
+        elif is_git_address(root):
+            yield Finding(about="templates", state="ok", text=f"{root} is fetched when it is needed.")
+        else:
+            found = templates_in(root, roots)
+            yield Finding(about="templates", state="ok", text=f"{root} has {len(found)}.")
+            for bad in (one for one in found if one.error is not None):
+                text = f"{bad.name} cannot be used: {bad.error}"
+                yield Finding(about="templates", state="broken", text=text)
 
 
 def _page(index: Path) -> Finding:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from holdfast.cli.client import Client
     from holdfast.cli.workspace_choice import WorkspaceRow
 
-app = typer.Typer(help="List, add and remove the directories that agents work in.", no_args_is_help=True)
+app = typer.Typer(help="List, make and remove the directories that agents work in.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -64,6 +64,38 @@ def add(
 
     workspace = with_server(url, added)
     print_json(workspace) if as_json else print(f"{workspace.path} is the workspace {workspace.name}.")
+
+
+@app.command()
+def new(
+    template: Annotated[
+        str | None,
+        typer.Argument(
+            help="A template: its name, or the https address of a git repository. None: list them."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the workspace and its directory. Default: the template's.")
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", "-p", help="A parameter of the template, as NAME=VALUE. Repeatable."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust what the template runs, unasked.")] = False,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """Make a workspace from a template. Shows what a template from the internet runs, and asks."""
+    from holdfast.cli.new_workspace import TemplateRow, TemplateRows, build, show_templates
+
+    if template is None:
+        listed = with_server(url, lambda client: client.get("/templates", TemplateRows))
+        print_json(listed.items) if as_json else show_templates(listed.items)
+        return
+    wanted = template
+    found = with_server(url, lambda client: client.get("/templates/one", TemplateRow, {"template": wanted}))
+    made = with_server(url, lambda client: build(client, wanted, found, name, parameter or [], yes, as_json))
+    print_json(made) if as_json else print(f"{made.path} is the workspace {made.name}.")
 
 
 @app.command()

@@ -148,6 +148,17 @@ class WorkspacesSection(Record, frozen=True, kw_only=True):
     ] = 60.0
 
 
+class TemplatesSection(Record, frozen=True, kw_only=True):
+    roots: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Where templates of workspaces are: directories with templates in them (agents must "
+            "not be able to write there, so not below `workspaces.roots`), and `https` addresses of git "
+            "repositories, with `#` and a branch, tag or commit."
+        ),
+    ] = ()
+
+
 class SandboxSection(Record, frozen=True, kw_only=True):
     network: Annotated[
         Network,
@@ -370,6 +381,7 @@ class Config(Record, frozen=True, kw_only=True):
     worker: WorkerSection = WorkerSection()
     limits: LimitsSection = LimitsSection()
     workspaces: WorkspacesSection = WorkspacesSection()
+    templates: TemplatesSection = TemplatesSection()
     sandbox: SandboxSection = SandboxSection()
     tools: ToolsSection = ToolsSection()
     compaction: CompactionSection = CompactionSection()
@@ -403,6 +415,7 @@ SECTIONS: dict[str, type[Record]] = {
     "worker": WorkerSection,
     "limits": LimitsSection,
     "workspaces": WorkspacesSection,
+    "templates": TemplatesSection,
     "sandbox": SandboxSection,
     "tools": ToolsSection,
     "compaction": CompactionSection,

@@ -24,6 +24,7 @@ Reach = Literal["none", "workspace", "command", "outside"]
 #   hands_over_ends: its result reports how sub-agents ended; while it runs, no notice does
 #   shows_file: its output is a file part, or lists some as `files`; the person sees them beside the result
 #   cites_sources: the `sources` of its output become source parts beside the result
+#   moves_chat: after it the chat may work in another workspace, and what a turn knows of it is read again
 Trait = Literal[
     "ends_turn",
     "writes",
@@ -32,6 +33,7 @@ Trait = Literal[
     "hands_over_ends",
     "shows_file",
     "cites_sources",
+    "moves_chat",
 ]
 # The tool an agent of a workflow answers with when its answer must match a schema.
 STRUCTURED_OUTPUT = "structured_output"

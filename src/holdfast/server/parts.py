@@ -150,6 +150,8 @@ async def opened(
                 agent_names=box.agent_names,
                 trust=box.trust,
                 mcp=box.mcp,
+                templates=box.templates,
+                builds=box.builds,
                 agent_trust=box.agent_trust,
                 skills=skill_directories(environ),
                 walled=box.walled,

@@ -49,6 +49,11 @@ from holdfast.tools.mcp.servers import McpServers
 from holdfast.tools.mcp.tool_source import McpTools
 from holdfast.tools.mcp.workspace_file import McpTrust
 from holdfast.tools.registry import ToolRegistry, ToolSource
+from holdfast.tools.templates.builds import WorkspaceBuilds
+from holdfast.tools.templates.catalogue import TemplateCatalogue
+from holdfast.tools.templates.git_templates import GitTemplates
+from holdfast.tools.templates.set_up_commands import SetUpCommands
+from holdfast.tools.templates.template_tools import template_tools
 from holdfast.tools.trust import Trust
 from holdfast.tools.waits import patiently
 from holdfast.tools.web.documents import Documents
@@ -93,6 +98,11 @@ class Toolbox:
     changes: ChangeControl
     drafts: Drafts
     processes: Processes
+    # Workspaces that are made from templates.
+    set_up_commands: SetUpCommands
+    git_templates: GitTemplates
+    templates: TemplateCatalogue
+    builds: WorkspaceBuilds
     probe: Probe
     workflows: WorkflowParts
     flows: FlowParts
@@ -172,6 +182,12 @@ async def toolbox(
         workspaces.drafts = for_calls.drafts = drafts
         checkpoints = Checkpoints(store, workspaces, data, clock, ids)
         changes = ChangeControl(store, workspaces, checkpoints, drafts, clock, ids)
+        set_up_commands = SetUpCommands(processes)
+        git_templates = GitTemplates(data, set_up_commands, clock, ids)
+        await asyncio.to_thread(git_templates.remove_left_over)
+        templates = TemplateCatalogue(store, roots, git_templates, clock, lambda: config().templates.roots)
+        builds = WorkspaceBuilds(store, roots, templates, walled, set_up_commands, clock, ids)
+        closing.push_async_callback(builds.close)
         agent_names = AgentNames(store, workspaces)
         # A feature that reads what a workspace brings along, and runs it, registers its kind here.
         trust = Trust(store, workspaces, clock)
@@ -257,6 +273,11 @@ async def toolbox(
                 ),
                 *workflow_tools(driven.runs, family),
                 apply_tool(store, changes),
+                *(
+                    template_tools(store, templates, builds, set_up_commands, workspaces)
+                    if config().templates.roots
+                    else ()
+                ),
                 *flow_tools(flowing.runs, family),
             )
         )
@@ -290,6 +311,10 @@ async def toolbox(
             changes=changes,
             drafts=drafts,
             processes=processes,
+            set_up_commands=set_up_commands,
+            git_templates=git_templates,
+            templates=templates,
+            builds=builds,
             probe=found,
             workflows=driven,
             flows=flowing,

@@ -41,7 +41,7 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         running = box.processes.chats()
         if running:
             there = {chat.id for chat in await services.store.read(chats.chats(tuple(running)))}
-            for gone in running - there:
+            for gone in running - there - box.set_up_commands.at_work:
                 await box.processes.end_chat(gone, remove=True)
 
     async def stop_suspended() -> None:
@@ -53,7 +53,7 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         await remove_orphans(services.store, box.worktrees)
         await remove_scratch(services.store, box.workspaces.roots)
         await remove_code_indexes(services.store, box.workspaces.roots)
-        await remove_commands(services.store, box.processes)
+        await remove_commands(services.store, box.processes, box.set_up_commands.at_work)
         await remove_left_over(services.store, box.worktrees, box.workspaces.roots, services.clock.now())
         await box.files.sweep()
         await services.store.write(collisions.forget_old())
@@ -73,6 +73,9 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         await finish_left_over(services.store, box.workspaces)
         await box.changes.finish_left_over()
 
+    async def clean_builds() -> None:
+        await box.builds.clean_left_over()
+
     own = 0 if parts.worker is None else 1
     return [
         asyncio.create_task(_again_after_failure(services.discovery.run)),
@@ -83,6 +86,7 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         asyncio.create_task(_every(EDITS_SECONDS, finish_edits)),
         asyncio.create_task(_every(DEBUG_SECONDS, end_debug_runs)),
         asyncio.create_task(_every(DIRECTORIES_SECONDS, forget_debug_runs)),
+        asyncio.create_task(_every(EDITS_SECONDS, clean_builds, at_once=True)),
         asyncio.create_task(parts.peers.count(services.store, own=own)),
         *([asyncio.create_task(parts.following.follow())] if parts.may_have_peers else []),
     ]
@@ -98,10 +102,11 @@ async def _again_after_failure(work: Callable[[], Awaitable[None]]) -> None:
         await asyncio.sleep(DIRECTORIES_SECONDS)
 
 
-async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+async def _every(seconds: float, work: Callable[[], Awaitable[None]], *, at_once: bool = False) -> None:
     name = getattr(work, "__name__", "")
     while True:
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(0 if at_once else seconds)
+        at_once = False
         try:
             await work()
         except HoldfastError as error:

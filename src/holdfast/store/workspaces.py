@@ -21,6 +21,7 @@ OWNED = f"{_SELECT} WHERE id = $1 AND owner_id = $2"
 AT_PATH = f"{_SELECT} WHERE owner_id = $1 AND path = $2 AND chat_id IS NULL ORDER BY id LIMIT 1"
 MADE_FOR = f"{_SELECT} WHERE chat_id = $1 AND chat_id IS NOT NULL ORDER BY id LIMIT 1"
 WORKTREES_OF = f"{_SELECT} WHERE owner_id = $1 AND repository = $2 ORDER BY id LIMIT 200"
+NAMED = "SELECT 1 FROM workspaces WHERE owner_id = $1 AND name = $2"
 PAGE = f"{_SELECT} WHERE owner_id = $1 AND id > $2 ORDER BY id LIMIT $3"
 INSERT = (
     f"INSERT INTO workspaces ({listed(WORKSPACE)}) VALUES ({placeholders(len(WORKSPACE))}) "
@@ -68,6 +69,10 @@ def page(
 
 def is_known(workspace_id: WorkspaceId) -> Query[bool]:
     return query(ONE, workspace_id, read=any_row)
+
+
+def is_name_taken(name: str, owner_id: UserId) -> Query[bool]:
+    return query(NAMED, owner_id, name, read=any_row)
 
 
 def create(new: Workspace) -> Query[Workspace]:

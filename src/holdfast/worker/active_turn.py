@@ -4,6 +4,8 @@ of its attempts and calls. This state is private to the process; only what is co
 import asyncio
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from holdfast.chats.commands import NewStep
 from holdfast.chats.start import NewAgent
 from holdfast.chats.view import Call
@@ -176,6 +178,19 @@ class ActiveTurn:
         if budgets:
             self.budgeted = True
         self._set_up_for = number
+
+    async def set_up_again(self) -> None:
+        """The chat works elsewhere now: the rest of the turn has the tools of that place. Other settings stay
+        as they were when the turn began."""
+        now = await self.chat.read(settings(self.chat.chat_id))
+        if now is None:
+            raise NotOurs("the chat is deleted")
+        if now.workspace_id == self.setup.chosen.workspace_id:
+            return
+        chosen = replace(self.setup.chosen, workspace_id=now.workspace_id)
+        self.setup = self._set_up(chosen, self.setup.agent, self.setup.terms, await self._more_tools(chosen))
+        if self.setup.may_ask:
+            await self.hear_decisions()
 
     async def hear_decisions(self) -> None:
         """People's decisions on tools: they may have been revoked, or added, while the turn runs."""

@@ -17,7 +17,7 @@ from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import closes, in_vain, nudges
 from holdfast.worker.owned_chat import NotOurs, Stale
 from holdfast.worker.perform import PerformedCall, perform
-from holdfast.worker.surroundings import mode_is_news, wrote
+from holdfast.worker.surroundings import mode_is_news, moved, wrote
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +33,8 @@ async def run_calls(turn: ActiveTurn, decide: Decide) -> None:
         await _run_calls(turn, decide)
     finally:
         turn.running_calls = False
+    if moved(turn.chat.view):
+        await turn.set_up_again()
 
 
 async def _run_calls(turn: ActiveTurn, decide: Decide) -> None:
@@ -120,7 +122,7 @@ async def _what_follows(
     if pending := _in_state(view, "pending"):
         return StartCalls(call_ids=(pending[0].call_id,))
     # Written files are checked first, but recording the ends of the calls does not wait for that.
-    if not last or wrote(turn, view) or await mode_is_news(turn):
+    if not last or wrote(turn, view) or moved(view) or await mode_is_news(turn):
         return None
     if isinstance(action := await decide(turn, view), CallModel):
         return BeginAttempt(

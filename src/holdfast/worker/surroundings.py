@@ -100,5 +100,13 @@ def wrote(turn: ActiveTurn, view: View) -> bool:
     )
 
 
+def moved(view: View) -> bool:
+    """Whether a call of the step that just ended may have led the chat to another workspace."""
+    return any(
+        call.state == "finished" and call.outcome == "succeeded" and "moves_chat" in call.traits
+        for call in view.calls
+    )
+
+
 # What is added before a model call, in the order in which it enters history.
 BEFORE_MODEL_CALL = (_instructions, _check)

@@ -82,6 +82,12 @@ export interface BudgetIn {
   cost_usd_micros?: number | null;
 }
 
+export interface BuildWorkspace {
+  template: string;
+  name?: string | null;
+  parameters?: Record<string, unknown>;
+}
+
 export interface CallOutput {
   call_id: string;
   name: string;
@@ -499,6 +505,12 @@ export interface DecideStep {
   decision: "approve" | "deny";
   note?: string | null;
   answer?: unknown;
+}
+
+export interface DecideTemplate {
+  template: string;
+  hash: string;
+  decision: "trust" | "refuse";
 }
 
 export interface DecideTrust {
@@ -1496,6 +1508,43 @@ export interface StoredValuePage {
   next_cursor: string | null;
 }
 
+export interface TemplateDetails {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  setup: string;
+  check: string;
+  services: TemplateService[];
+  address: string | null;
+  hash: string | null;
+  state: "new" | "trusted" | "changed" | "refused";
+  error: string | null;
+  files: string[];
+}
+
+export interface TemplateService {
+  name: string;
+  command: string;
+}
+
+export interface TemplateShown {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  setup: string;
+  check: string;
+  services: TemplateService[];
+  address: string | null;
+  hash: string | null;
+  state: "new" | "trusted" | "changed" | "refused";
+  error: string | null;
+}
+
+export interface TemplateShownPage {
+  items: TemplateShown[];
+  next_cursor: string | null;
+}
+
 export interface Text {
   text: string;
   type: "text";
@@ -1741,6 +1790,23 @@ export interface WorkspaceAgentPage {
   next_cursor: string | null;
 }
 
+export interface WorkspaceBuildShown {
+  id: string;
+  template: string;
+  name: string | null;
+  state: "building" | "ready" | "failed";
+  path: string | null;
+  workspace_id: string | null;
+  chat_id: string | null;
+  error: string | null;
+  output: string | null;
+}
+
+export interface WorkspaceBuildShownPage {
+  items: WorkspaceBuildShown[];
+  next_cursor: string | null;
+}
+
 export interface WorkspaceDetails {
   id: string;
   name: string;
@@ -1902,6 +1968,12 @@ export interface Routes {
   "POST /workspaces/{workspace_id}/agents/trust": { body: TrustAgent; answer: WorkspaceAgent };
   "GET /workspaces/{workspace_id}/trust": { answer: TrustShownPage };
   "POST /workspaces/{workspace_id}/trust": { body: DecideTrust; answer: TrustShownPage };
+  "GET /templates": { answer: TemplateShownPage };
+  "GET /templates/one": { query: { template?: string }; answer: TemplateDetails };
+  "POST /templates/trust": { body: DecideTemplate; answer: null };
+  "GET /workspace-builds": { query: { chat_id?: string | null }; answer: WorkspaceBuildShownPage };
+  "POST /workspace-builds": { body: BuildWorkspace; answer: WorkspaceBuildShown };
+  "GET /workspace-builds/{build_id}": { answer: WorkspaceBuildShown };
   "GET /mcp-servers": { query: { workspace_id?: string | null }; answer: ServerShownPage };
   "POST /mcp-servers": { body: CreateServer; answer: ServerShown };
   "GET /mcp-servers/{server_id}": { query: { workspace_id?: string | null }; answer: ServerShown };

@@ -3,6 +3,7 @@ before they were recorded; scratch and command directories of deleted chats."""
 
 import os
 import shutil
+from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
@@ -51,11 +52,12 @@ async def remove_code_indexes(store: Store, roots: Roots) -> int:
     return gone
 
 
-async def remove_commands(store: Store, processes: Processes) -> int:
-    """Homes and outputs of commands; what is still running of them is ended."""
+async def remove_commands(store: Store, processes: Processes, kept: Collection[ChatId] = ()) -> int:
+    """Homes and outputs of commands; what is still running of them is ended. `kept`: not those of these,
+    which are no chats."""
     gone = 0
     for chat_id in sorted(await processes.stored_chats()):
-        if await store.view(chat_id) is None:
+        if chat_id not in kept and await store.view(chat_id) is None:
             await processes.end_chat(chat_id, remove=True)
             gone += 1
     return gone
