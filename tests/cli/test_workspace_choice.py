@@ -22,7 +22,15 @@ def rooted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server whose workspaces may be below `code` of its home."""
     home = tmp_path_factory.mktemp("rooted")
     (home / "code").mkdir()
-    with served(home) as running:
+    made = home / "templates" / "start"
+    made.mkdir(parents=True)
+    (made / "template.toml").write_text(
+        'description = "A start."\nsetup = \'echo "setting up $TEMPLATE_TITLE" | tee said.txt; sleep 0.5\'\n'
+        '[parameters.properties.title]\ntype = "string"\n[parameters.properties.port]\ntype = "integer"\n'
+    )
+    (home / "templates" / "bad").mkdir()
+    (home / "templates" / "bad" / "template.toml").write_text("name = ")
+    with served(home, HOLDFAST_TEMPLATES_ROOTS=str(home / "templates")) as running:
         yield running
 
 
@@ -145,6 +153,31 @@ def test_workspaces_are_added_listed_and_removed(rooted: Server) -> None:
     assert gone.returncode == 1
     assert "workspace list" in gone.stderr
     assert os.path.exists(other)
+
+
+def test_a_workspace_is_made_from_a_template(rooted: Server) -> None:
+    listed = rooted.done("workspace", "new")
+    assert "A start." in listed
+    assert "cannot be read" in listed
+    done = rooted.run("workspace", "new", "start", "--name", "fresh", "-p", "title=12", "-p", "port=80")
+    assert done.returncode == 0, done.stderr
+    made = rooted.home / "code" / "fresh"
+    assert str(made) in done.stdout
+    assert (made / "said.txt").read_text() == "setting up 12\n"
+    for wrong, said in (
+        (("-p", "port=x"), "do not fit"),
+        (("-p", "port"), "NAME=VALUE"),
+        (("--name", "fresh"), "already is"),
+        (("--name", "../up"), "name of a workspace"),
+    ):
+        refused = rooted.run("workspace", "new", "start", *wrong)
+        assert refused.returncode != 0
+        assert said in refused.stderr, refused.stderr
+    assert "template" in rooted.run("workspace", "new", "nowhere").stderr
+    found = json.loads(rooted.run("doctor", "--json").stdout)
+    said = {one["text"]: one["state"] for one in found if one["about"] == "templates"}
+    assert said[f"{rooted.home / 'templates'} has 2."] == "ok"
+    assert list(said.values()).count("broken") == 1
 
 
 def test_a_failed_start_gives_the_message_back(rooted: Server) -> None:

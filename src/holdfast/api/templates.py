@@ -21,7 +21,7 @@ from holdfast.core.trust import Decision, TrustState
 from holdfast.store import templates
 from holdfast.store.audit import audited
 from holdfast.tools.templates.builds import BuildOrder
-from holdfast.tools.templates.definition import Template, TemplateService
+from holdfast.tools.templates.definition import Template, TemplateProcess
 from holdfast.tools.templates.template_tools import files_of
 from holdfast.workspaces.blocking import blocking
 
@@ -38,7 +38,7 @@ class TemplateShown(Record, frozen=True, kw_only=True):
     parameters: dict[str, Json]
     setup: str
     check: str
-    services: tuple[TemplateService, ...]
+    services: tuple[TemplateProcess, ...]
     address: str | None
     hash: str | None
     state: TrustState

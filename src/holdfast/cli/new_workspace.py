@@ -19,7 +19,7 @@ from holdfast.core.shapes import Json, Record
 _LOOK_SECONDS = 0.3
 
 
-class ServiceRow(Record, frozen=True, kw_only=True):
+class BackgroundRow(Record, frozen=True, kw_only=True):
     name: str
     command: str
 
@@ -30,7 +30,7 @@ class TemplateRow(Record, frozen=True, kw_only=True):
     parameters: dict[str, Json] = {}  # noqa: RUF012 - msgspec copies it
     setup: str = ""
     check: str = ""
-    services: tuple[ServiceRow, ...] = ()
+    services: tuple[BackgroundRow, ...] = ()
     address: str | None = None
     hash: str | None = None
     state: str = ""

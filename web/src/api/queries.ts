@@ -30,6 +30,19 @@ export const workspacesQuery = queryOptions({
   queryFn: async ({ signal }) => (await call("GET /workspaces", { query: { limit: 200 }, signal })).items,
 });
 
+export const templatesQuery = queryOptions({
+  queryKey: ["templates"],
+  queryFn: async ({ signal }) => (await call("GET /templates", { signal })).items,
+});
+
+export const workspaceBuildQuery = (buildId: string) =>
+  queryOptions({
+    queryKey: ["workspace-build", buildId],
+    queryFn: ({ signal }) =>
+      call("GET /workspace-builds/{build_id}", { path: { build_id: buildId }, signal }),
+    refetchInterval: query => (query.state.data?.state === "building" || !query.state.data ? 500 : false),
+  });
+
 export const agentsQuery = queryOptions({
   queryKey: ["agents"],
   queryFn: async ({ signal }) => (await call("GET /agents", { query: { limit: 200 }, signal })).items,

@@ -1514,7 +1514,7 @@ export interface TemplateDetails {
   parameters: Record<string, unknown>;
   setup: string;
   check: string;
-  services: TemplateService[];
+  services: TemplateProcess[];
   address: string | null;
   hash: string | null;
   state: "new" | "trusted" | "changed" | "refused";
@@ -1522,7 +1522,7 @@ export interface TemplateDetails {
   files: string[];
 }
 
-export interface TemplateService {
+export interface TemplateProcess {
   name: string;
   command: string;
 }
@@ -1533,7 +1533,7 @@ export interface TemplateShown {
   parameters: Record<string, unknown>;
   setup: string;
   check: string;
-  services: TemplateService[];
+  services: TemplateProcess[];
   address: string | null;
   hash: string | null;
   state: "new" | "trusted" | "changed" | "refused";

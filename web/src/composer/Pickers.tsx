@@ -5,8 +5,16 @@ import { useNavigate } from "@tanstack/react-router";
 import clsx from "clsx";
 import { Bot, ChevronDown, FolderOpen, FolderPlus, Gauge, type LucideIcon, Sparkle } from "lucide-react";
 import { useState } from "react";
-import { agentsQuery, modesQuery, useModels, workspaceAgentsQuery, workspacesQuery } from "@/api/queries";
+import {
+  agentsQuery,
+  modesQuery,
+  templatesQuery,
+  useModels,
+  workspaceAgentsQuery,
+  workspacesQuery,
+} from "@/api/queries";
 import type { Chat, WorkspaceAgent } from "@/api/schema";
+import { NewFromTemplate } from "@/settings/NewFromTemplate";
 import { texts } from "@/texts";
 import { Menu, MenuItem, MenuLine, MenuTitle } from "@/ui/Menu";
 import { TrustAgent } from "./TrustAgent";
@@ -142,37 +150,55 @@ interface PickProps {
 /** Also where there is none yet: how else would one find out that an agent can work in a directory? */
 export function WorkspacePicker({ value, onValue }: PickProps) {
   const navigate = useNavigate();
+  const [making, setMaking] = useState(false);
+  const hasTemplates = (useQuery(templatesQuery).data ?? []).length > 0;
   const workspaces = (useQuery(workspacesQuery).data ?? []).filter(one => one.kind === "directory");
   const chosen = workspaces.find(one => one.id === value);
   return (
-    <Menu
-      align="start"
-      trigger={
-        <Trigger
-          icon={FolderOpen}
-          label={t.workspace}
-          text={chosen?.name ?? t.noWorkspace}
-          unset={chosen === undefined}
-        />
-      }
-    >
-      <MenuTitle>{t.workspace}</MenuTitle>
-      <MenuItem checked={chosen === undefined} onSelect={() => onValue(null)}>
-        {t.noWorkspace}
-      </MenuItem>
-      {workspaces.map(one => (
-        <MenuItem key={one.id} checked={one === chosen} hint={one.path} onSelect={() => onValue(one.id)}>
-          {one.name}
-        </MenuItem>
-      ))}
-      <MenuLine />
-      <MenuItem
-        icon={FolderPlus}
-        onSelect={() => void navigate({ to: "/settings/$section", params: { section: "workspaces" } })}
+    <>
+      <Menu
+        align="start"
+        trigger={
+          <Trigger
+            icon={FolderOpen}
+            label={t.workspace}
+            text={chosen?.name ?? t.noWorkspace}
+            unset={chosen === undefined}
+          />
+        }
       >
-        {t.addWorkspace}
-      </MenuItem>
-    </Menu>
+        <MenuTitle>{t.workspace}</MenuTitle>
+        <MenuItem checked={chosen === undefined} onSelect={() => onValue(null)}>
+          {t.noWorkspace}
+        </MenuItem>
+        {workspaces.map(one => (
+          <MenuItem key={one.id} checked={one === chosen} hint={one.path} onSelect={() => onValue(one.id)}>
+            {one.name}
+          </MenuItem>
+        ))}
+        <MenuLine />
+        <MenuItem
+          icon={FolderPlus}
+          onSelect={() => void navigate({ to: "/settings/$section", params: { section: "workspaces" } })}
+        >
+          {t.addWorkspace}
+        </MenuItem>
+        {hasTemplates && (
+          <MenuItem icon={FolderPlus} onSelect={() => setMaking(true)}>
+            {t.fromTemplate}
+          </MenuItem>
+        )}
+      </Menu>
+      {making && (
+        <NewFromTemplate
+          onClose={() => setMaking(false)}
+          onMade={workspaceId => {
+            setMaking(false);
+            onValue(workspaceId);
+          }}
+        />
+      )}
+    </>
   );
 }
 

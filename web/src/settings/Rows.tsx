@@ -118,10 +118,12 @@ interface FormProps {
   onSubmit: () => void;
   onCancel: () => void;
   busy: boolean;
+  /** What the button says. */
+  save?: string;
   children: ReactNode;
 }
 
-export function Form({ onSubmit, onCancel, busy, error, children }: FormProps) {
+export function Form({ onSubmit, onCancel, busy, error, save, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const problems = useMemo(() => fieldProblems(error), [error]);
   const [others, setOthers] = useState<readonly string[]>([]);
@@ -156,7 +158,7 @@ export function Form({ onSubmit, onCancel, busy, error, children }: FormProps) {
       <div className="flex justify-end gap-2">
         <Button onClick={onCancel}>{texts.common.cancel}</Button>
         <Button weight="main" type="submit" busy={busy}>
-          {texts.common.save}
+          {save ?? texts.common.save}
         </Button>
       </div>
     </form>

@@ -13,6 +13,7 @@ import { Approvals } from "./Approvals";
 import { McpServers } from "./McpServers";
 import { Models } from "./Models";
 import { SECTIONS, type SectionId } from "./sections";
+import { Templates } from "./Templates";
 import { Tokens } from "./Tokens";
 import { Users } from "./Users";
 import { Workspaces } from "./Workspaces";
@@ -22,6 +23,7 @@ const PAGES: Record<SectionId, ComponentType> = {
   models: Models,
   agents: Agents,
   workspaces: Workspaces,
+  templates: Templates,
   mcp: McpServers,
   approvals: Approvals,
   tokens: Tokens,

@@ -4,6 +4,7 @@ import {
   Bot,
   Boxes,
   FolderGit2,
+  FolderPlus,
   KeyRound,
   type LucideIcon,
   Palette,
@@ -18,6 +19,7 @@ export type SectionId =
   | "models"
   | "agents"
   | "workspaces"
+  | "templates"
   | "mcp"
   | "tokens"
   | "users"
@@ -37,6 +39,7 @@ export const SECTIONS: readonly SettingsSection[] = [
   { id: "models", title: t.models, icon: Boxes },
   { id: "agents", title: t.agents, icon: Bot },
   { id: "workspaces", title: t.workspaces, icon: FolderGit2 },
+  { id: "templates", title: t.templates, icon: FolderPlus },
   { id: "mcp", title: t.mcp, icon: Plug },
   { id: "approvals", title: t.approvals, icon: ShieldCheck },
   { id: "tokens", title: t.tokens, icon: KeyRound },

@@ -29,6 +29,7 @@ export const composer = {
   workspace: "Workspace",
   noWorkspace: "No workspace",
   addWorkspace: "Add a workspace…",
+  fromTemplate: "New from a template…",
   mode: "Mode",
   modeHints: {
     build: "Changes files and runs commands",

@@ -11,8 +11,8 @@ import { useChange } from "@/settings/useChange";
 import { markedText } from "@/text/marks";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
-import { ChoiceField, SwitchField, TextField } from "@/ui/Field";
-import { type AskedField, contentOf, fieldsOf } from "./mcpFields";
+import { AskedInput } from "./AskedInput";
+import { contentOf, fieldsOf } from "./mcpFields";
 
 const t = texts.tools.mcp;
 
@@ -64,7 +64,7 @@ function QuestionCard({ chatId, question }: { chatId: string; question: ServerQu
       <p className="whitespace-pre-wrap break-words text-sm">{markedText(question.message)}</p>
       {question.url && <code className="break-all font-mono text-xs">{markedText(question.url)}</code>}
       {fields.map(field => (
-        <Asked
+        <AskedInput
           key={field.name}
           field={field}
           value={given[field.name]}
@@ -80,38 +80,5 @@ function QuestionCard({ chatId, question }: { chatId: string; question: ServerQu
         </Button>
       </div>
     </form>
-  );
-}
-
-interface AskedProps {
-  field: AskedField;
-  value: string | boolean | undefined;
-  onValue: (value: string | boolean) => void;
-}
-
-function Asked({ field, value, onValue }: AskedProps) {
-  const label = markedText(field.title);
-  if (field.kind === "boolean") {
-    return <SwitchField label={label} checked={value === true} onValue={onValue} />;
-  }
-  const text = typeof value === "string" ? value : "";
-  if (field.choices.length > 0) {
-    return (
-      <ChoiceField
-        label={label}
-        value={text}
-        choices={["", ...field.choices].map(one => ({ value: one, title: markedText(one) }))}
-        onValue={onValue}
-      />
-    );
-  }
-  return (
-    <TextField
-      label={label}
-      hint={field.hint && markedText(field.hint)}
-      value={text}
-      onValue={onValue}
-      required={field.required}
-    />
   );
 }

@@ -51,6 +51,17 @@ export function contentOf(
   return content;
 }
 
+/** What a form begins with: the defaults of the schema. */
+export function givenFirst(schema: unknown): Readonly<Record<string, string | boolean>> {
+  const given: Record<string, string | boolean> = {};
+  for (const [name, value] of Object.entries(objectIn(objectIn(schema).properties))) {
+    const first = objectIn(value).default;
+    if (typeof first === "boolean" || typeof first === "string") given[name] = first;
+    else if (typeof first === "number") given[name] = String(first);
+  }
+  return given;
+}
+
 function objectIn(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

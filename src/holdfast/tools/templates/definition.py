@@ -28,7 +28,7 @@ _VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NO_PARAMETERS: Object = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-class TemplateService(Record, frozen=True, kw_only=True):
+class TemplateProcess(Record, frozen=True, kw_only=True):
     """A command that runs in the background as long as somebody works in the workspace."""
 
     name: str
@@ -46,7 +46,7 @@ class Template:
     parameters: Object | None = None
     setup: str = ""
     check: str = ""
-    services: tuple[TemplateService, ...] = ()
+    services: tuple[TemplateProcess, ...] = ()
     address: str | None = None
     hash: str | None = None
     error: str | None = None
@@ -162,7 +162,7 @@ def _all_texts(lines: list[Json]) -> bool:
     return all(isinstance(line, str) for line in lines)
 
 
-def _services(value: Json) -> tuple[TemplateService, ...]:
+def _services(value: Json) -> tuple[TemplateProcess, ...]:
     """A table of commands by name, or a list of tables with `name` and `command`."""
     if value is None:
         return ()
@@ -172,7 +172,7 @@ def _services(value: Json) -> tuple[TemplateService, ...]:
         listed = [{"name": name, "command": command} for name, command in tables.items()]
     elif isinstance(value, list):
         listed = cast(list[Json], value)
-    found: list[TemplateService] = []
+    found: list[TemplateProcess] = []
     for one in listed:
         table = cast(Object, one) if isinstance(one, dict) else {}
         name, command = table.get("name"), table.get("command")
@@ -180,7 +180,7 @@ def _services(value: Json) -> tuple[TemplateService, ...]:
             raise InvalidInput(f"{FILE}: a service has a name and a command.")
         if not command.strip() or len(command) > _COMMAND or "\0" in command:
             raise InvalidInput(f"{FILE}: the command of the service {name} is empty or too long.")
-        found.append(TemplateService(name=name, command=command.strip()))
+        found.append(TemplateProcess(name=name, command=command.strip()))
     if len(found) > _MOST_SERVICES or len({one.name for one in found}) < len(found):
         raise InvalidInput(f"{FILE}: at most {_MOST_SERVICES} services, each with a name of its own.")
     return tuple(found)

@@ -19,7 +19,7 @@ from holdfast.store.interface import Store
 from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext, ToolError
 from holdfast.tools.templates.builds import BuildOrder, WorkspaceBuilds
 from holdfast.tools.templates.catalogue import TemplateCatalogue
-from holdfast.tools.templates.definition import Template, TemplateService
+from holdfast.tools.templates.definition import Template, TemplateProcess
 from holdfast.tools.templates.set_up_commands import SetUpCommands
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.commands.mounts import CommandPlace
@@ -55,7 +55,7 @@ class ReadTemplate(Input, frozen=True, kw_only=True):
     template: TemplateWord
 
 
-class CreateWorkspace(Input, frozen=True, kw_only=True):
+class NewWorkspace(Input, frozen=True, kw_only=True):
     template: TemplateWord
     name: Annotated[
         Annotated[str, Meta(min_length=1, max_length=100)] | None,
@@ -102,7 +102,7 @@ def template_tools(
                 "setup is run, which may take minutes. Later calls of this turn work in the new workspace. "
                 "Only for a project that does not exist yet."
             ),
-            input=CreateWorkspace,
+            input=NewWorkspace,
             run=tools.create,
             effect="idempotent",
             reach="outside",
@@ -159,7 +159,7 @@ class TemplateTools:
             )
         return ToolAnswer(output=output)
 
-    async def create(self, context: ToolContext, asked: CreateWorkspace) -> ToolAnswer:
+    async def create(self, context: ToolContext, asked: NewWorkspace) -> ToolAnswer:
         # Calls of one step one after the other, so that the second finds what the first made.
         async with self._making.setdefault(context.chat_id, asyncio.Lock()):
             try:
@@ -169,7 +169,7 @@ class TemplateTools:
             except HoldfastError as error:
                 raise ToolError(error.text) from error
 
-    async def _create(self, context: ToolContext, asked: CreateWorkspace) -> ToolAnswer:
+    async def _create(self, context: ToolContext, asked: NewWorkspace) -> ToolAnswer:
         if await self._drafts.draft_of(context) is not None:
             raise ToolError(
                 "The changes of this chat wait for review in a draft of its workspace, so it cannot move to "
@@ -192,9 +192,7 @@ class TemplateTools:
         made = await self._builds.make(order)
         return await self._moved(context, made, await self._services(context, made))
 
-    async def _same_step(
-        self, context: ToolContext, asked: CreateWorkspace, made: WorkspaceBuild
-    ) -> ToolAnswer:
+    async def _same_step(self, context: ToolContext, asked: NewWorkspace, made: WorkspaceBuild) -> ToolAnswer:
         if (asked.template, asked.name, asked.parameters) != (made.template, made.name, made.parameters):
             raise ToolError(
                 "A workspace was made in this step already, and a chat works in one. If you need another one "
@@ -227,7 +225,7 @@ class TemplateTools:
             services = template.services
         return [await self._service(context, place, one) for one in services]
 
-    async def _service(self, context: ToolContext, place: CommandPlace, service: TemplateService) -> Json:
+    async def _service(self, context: ToolContext, place: CommandPlace, service: TemplateProcess) -> Json:
         try:
             entry = await self._commands.background(
                 context.chat_id, place, service.command, context.still_ours
