@@ -12,7 +12,8 @@ from reference_tools import tools
 from holdfast.api.app import document
 from holdfast.chats.states import State
 from holdfast.chats.table import TABLE
-from holdfast.config.sections import MEANINGS, NAMED_SECTIONS, RELOADED, SECTIONS
+from holdfast.config.meanings import MEANINGS
+from holdfast.config.sections import NAMED_SECTIONS, RELOADED, SECTIONS
 from holdfast.config.values import ConfigKey, expected, keys_of
 from holdfast.core.secret import Secret
 from holdfast.core.shapes import Record
