@@ -102,7 +102,7 @@ async def read_template(
     )
 
 
-@post("/templates/trust", guards=[needs("chats:write")], status_code=200)
+@post("/templates/trust", guards=[needs("chats:write")], status_code=204)
 async def trust_template(
     request: JsonRequest, data: JSONBody[DecideTemplate], services: With, caller: By
 ) -> Response[None]:

@@ -1970,7 +1970,7 @@ export interface Routes {
   "POST /workspaces/{workspace_id}/trust": { body: DecideTrust; answer: TrustShownPage };
   "GET /templates": { answer: TemplateShownPage };
   "GET /templates/one": { query: { template?: string }; answer: TemplateDetails };
-  "POST /templates/trust": { body: DecideTemplate; answer: null };
+  "POST /templates/trust": { body: DecideTemplate; answer: undefined };
   "GET /workspace-builds": { query: { chat_id?: string | null }; answer: WorkspaceBuildShownPage };
   "POST /workspace-builds": { body: BuildWorkspace; answer: WorkspaceBuildShown };
   "GET /workspace-builds/{build_id}": { answer: WorkspaceBuildShown };
