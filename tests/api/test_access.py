@@ -58,6 +58,8 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /chats/{chat_id}/context": READ,
     "GET /chats/{chat_id}/context/diff": READ,
     "GET /chats/{chat_id}/trace/{span_id}": READ,
+    "GET /chats/{chat_id}/debug/runs": READ,
+    "GET /chats/{chat_id}/debug/runs/{debug_run_id}": READ,
     "GET /chats/{chat_id}/usage": READ,
     "GET /chats/{chat_id}/changes": READ,
     "POST /chats/{chat_id}/changes/apply": WRITE,
@@ -266,7 +268,7 @@ class Cast:
         self.ids["agent_id"] = (await own.post("agents", {"name": "mine"})).json["id"]
         program = {"name": "mine", "command": "no-such-program"}
         self.ids["server_id"] = (await own.post("mcp-servers", program)).json["id"]
-        self.ids["question_id"] = self.ids["server_id"]
+        self.ids["question_id"] = self.ids["debug_run_id"] = self.ids["server_id"]
         run = await own.post("workflow-runs", {"script": SCRIPT, "language": "python"})
         self.ids["run_id"] = run.json["id"]
         flow_run = await own.post("flow-runs", {"flow": FLOW})
