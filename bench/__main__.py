@@ -26,6 +26,7 @@ WORKLOADS: dict[str, Callable[[Scale], list[Case]]] = {
     "store": store.cases,
     "W1": turns.cases,
     "W1h": turns.http_cases,
+    "W1d": turns.recorded_cases,
     "W2": streams.cases,
     "W2f": streams.fan_out_cases,
     "W3": scripts.cases,

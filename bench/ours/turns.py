@@ -19,6 +19,8 @@ from holdfast.core.events import BusEvent, Hint
 from holdfast.core.ids import ChatId, RandomIds
 from holdfast.duties.worker import Worker
 from holdfast.store.interface import Applied, Store
+from holdfast.telemetry.debug_recording import DebugRecorder
+from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.contract import Input, Tool, ToolAnswer, ToolContext
 from holdfast.tools.registry import ToolRegistry
 from holdfast.worker.chat_duty import ChatDuty
@@ -35,13 +37,13 @@ async def add(_: ToolContext, numbers: Add) -> ToolAnswer:
     return ToolAnswer(output=str(numbers.a + numbers.b))
 
 
-async def run(task: Task) -> Figures:
+async def run(task: Task, *, recorded: bool = False) -> Figures:
     ends = Ends()
     async with opened(task, ends.see) as (store, bus):
         chats = task.at_once * task.each
         seeded = await seed(store, chats, task.history) if task.history else []
         stopwatch = Stopwatch(task)
-        async with models_for(task, stopwatch) as models, _working(store, bus, models, task):
+        async with models_for(task, stopwatch) as models, _working(store, bus, models, task, recorded):
 
             async def chat(_: int) -> None:
                 for _ in range(task.each):
@@ -86,14 +88,19 @@ async def _ask(store: Store, ends: Ends, seeded: ChatId | None) -> ChatId:
 
 
 @asynccontextmanager
-async def _working(store: Store, bus: Bus, models: Models, task: Task) -> AsyncGenerator[None]:
+async def _working(
+    store: Store, bus: Bus, models: Models, task: Task, recorded: bool
+) -> AsyncGenerator[None]:
     """A worker; if it fails, so does what is done meanwhile."""
     tool = Tool(name=TOOL, description="Adds two numbers.", input=Add, run=add, effect="read")
     room = task.at_once + 1
-    settings = WorkerSettings(max_chats=room, max_per_user=room)
-    chats = ChatDuty(store=store, bus=bus, models=models, tools=ToolRegistry([tool]), settings=settings)
+    settings = WorkerSettings(max_chats=room, max_per_user=room, debug="on" if recorded else "off")
+    debug = DebugRecorder(store, SystemClock(), RandomIds(), Metrics(), lambda: ["a-key-of-ours"])
+    chats = ChatDuty(
+        store=store, bus=bus, models=models, tools=ToolRegistry([tool]), settings=settings, debug=debug
+    )
     worker = Worker([chats], store=store, bus=bus, lease_seconds=lambda: settings.lease_seconds)
-    async with asyncio.TaskGroup() as group:
+    async with debug, asyncio.TaskGroup() as group:
         group.create_task(worker.run())
         try:
             yield

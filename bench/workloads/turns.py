@@ -1,4 +1,5 @@
-"""W1: durable turns of ten steps, C chats at once. W1h: the same with the model behind loopback HTTP."""
+"""W1: durable turns of ten steps, C chats at once. W1h: the same with the model behind loopback HTTP. W1d:
+that with the debug record."""
 
 from bench.cases import Against, Case, Entry, Goal, Scale
 from bench.contender import Contender
@@ -6,6 +7,7 @@ from bench.task import Engine
 from bench.workloads.store import FLOORS
 
 OURS = Contender("holdfast", "bench.ours.turns")
+RECORDED = Contender("recorded", "bench.ours.recorded_turns")
 LANGGRAPH = Contender("langgraph", "bench.peers.langgraph_turns", "peers")
 AGENTS = Contender("openai-agents", "bench.peers.openai_agents_turns", "peers")
 DBOS = Contender("dbos", "bench.peers.dbos_turns", "peers")
@@ -27,6 +29,33 @@ def cases(scale: Scale) -> list[Case]:
 
 def http_cases(scale: Scale) -> list[Case]:
     return [_case("W1h", engine, HTTP_CHATS, scale) for engine in scale.engines]
+
+
+def recorded_cases(scale: Scale) -> list[Case]:
+    """The same turns with and without the debug record."""
+    return [_recorded(engine, scale) for engine in scale.engines]
+
+
+def _recorded(engine: Engine, scale: Scale) -> Case:
+    def entry(contender: Contender, against: tuple[Against, ...] = (), goals: tuple[Goal, ...] = ()) -> Entry:
+        return Entry(
+            name=contender.name,
+            what=f"C={HTTP_CHATS}",
+            contender=contender,
+            work="turns",
+            at_once=HTTP_CHATS,
+            each=scale.some(TURNS[HTTP_CHATS]),
+            http=True,
+            against=against,
+            goals=goals,
+        )
+
+    recorded = entry(
+        RECORDED,
+        against=(Against(entry=OURS.name, words="without the record"),),
+        goals=(Goal(words="0.8 x without the record", entries=(OURS.name,), at_least=0.8),),
+    )
+    return Case(workload="W1d", engine=engine, entries=(entry(OURS), recorded))
 
 
 def _case(workload: str, engine: Engine, chats: int, scale: Scale) -> Case:

@@ -3,9 +3,10 @@ key of ours is removed by its value, wherever it is; everything else by the name
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import cast
+from typing import Any, cast
 
 import msgspec
+import re2  # pyright: ignore[reportMissingTypeStubs]
 
 from holdfast.core.shapes import Json
 from holdfast.core.text import clean
@@ -86,6 +87,18 @@ _PRIVATE = re.compile(
 _DATA_URL = re.compile(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/=_-]*")
 
 
+# Whatever any of the rules could find. Where there is none of it, which is nearly always, nothing is looked
+# for. One pass, whatever the text.
+_re2 = cast(Any, re2)
+_SUSPICIOUS = _re2.compile(
+    r"(?i)secret|passw|passphrase|credential|pwd|cookie|authorization|bearer|basic |jwt|://|base64|private|"
+    r"(?:api|access|encryption|shared|signing|ssh|subscription)[^a-z0-9]{0,3}key|"
+    r"(?:access|auth|bearer|id|refresh|session)[^a-z0-9]{0,3}token|\btoken\b|assertion|file_data|"
+    r"media[^a-z0-9]{0,3}type|mime[^a-z0-9]{0,3}type|[sp]k[-_]|rk_|xai-|hf_|nvapi-|key-|aiza|ya29|"
+    r"gh[opsur]_|github_pat|glpat|xox|npm_|pypi-|akia|asia|eyj"
+)
+
+
 def is_secret_name(name: str) -> bool:
     """Of a key in JSON. How many tokens there may be is none."""
     plain = _SIGNS.sub("", name.lower())
@@ -109,6 +122,7 @@ class ExchangeRedactor:
         self._ask = known
         self._asked: frozenset[str] = frozenset()
         self._spellings: tuple[str, ...] = ()
+        self._known: Any = None
         self._looks = Redactor()
 
     def refresh(self) -> None:
@@ -117,19 +131,22 @@ class ExchangeRedactor:
         if asked != self._asked:
             self._asked = asked
             self._spellings = tuple(spellings(asked))
+            self._known = (
+                _re2.compile("|".join(map(_re2.escape, self._spellings))) if self._spellings else None
+            )
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         return {
-            self.text(name): MASK if _is_secret_header(name) else self.text(value)[:TEXT_CHARACTERS]
+            self._without_known(name): MASK if _is_secret_header(name) else self.text(value)[:TEXT_CHARACTERS]
             for name, value in headers.items()
         }
 
     def text(self, text: str) -> str:
         """Without what could be a secret: of an error, a header, a text in a body."""
         text = clean(text)
-        for spelling in self._spellings:
-            if spelling in text:
-                text = text.replace(spelling, MASK)
+        if not self._is_suspicious(text):
+            return text
+        text = self._without_known(text)
         if "://" in text:
             text = _URL.sub(lambda found: self._url(found[0]), text)
         lower = text.lower()
@@ -140,6 +157,25 @@ class ExchangeRedactor:
         if any(beginning in text for beginning in _BEGINNINGS):
             text = self._looks.text(text)
         return text
+
+    def _without_known(self, text: str) -> str:
+        for spelling in self._spellings:
+            if spelling in text:
+                text = text.replace(spelling, MASK)
+        return text
+
+    def _is_suspicious(self, text: str) -> bool:
+        data = text.encode("utf-8", "replace")
+        return _SUSPICIOUS.search(data) is not None or (
+            self._known is not None and self._known.search(data) is not None
+        )
+
+    def shape(self, value: Json) -> Json:
+        """`json` of something that may have nothing to remove."""
+        encoded = msgspec.json.encode(value)
+        if len(encoded) <= TEXT_CHARACTERS and not self._is_suspicious(encoded.decode()):
+            return value
+        return self.json(value)
 
     def _url(self, url: str) -> str:
         url = _USER.sub(f"{MASK}@", url)
@@ -188,6 +224,9 @@ class ExchangeRedactor:
     def request_body(self, body: bytes) -> str | None:
         if not body:
             return None
+        text = clean(body.decode("utf-8", "replace"))
+        if len(text) <= TEXT_CHARACTERS and not self._is_suspicious(text):
+            return text
         try:
             value = msgspec.json.decode(body)
         except msgspec.DecodeError:
@@ -208,9 +247,9 @@ class ExchangeRedactor:
     def _lines(self, text: str) -> str:
         """Events are lines with JSON in them. Where nothing in it has the name of a secret, a line stays as
         it is."""
-        lower = text.lower()
-        if not any(word in lower for word in (*_WORDS, "base64", "cookie", "pwd", "jwt", "key", "bearer")):
-            return self.text(text)
+        text = clean(text)
+        if not self._is_suspicious(text):
+            return text
         return "\n".join(self._line(line) for line in text.split("\n"))
 
     def _line(self, line: str) -> str:

@@ -23,7 +23,7 @@ def request_shape(request: ModelRequest, redactor: ExchangeRedactor) -> Json:
         if kept and left < 0:
             break
         kept.append(shape)
-    return {
+    shape: Json = {
         "model": request.model.model,
         "system": [_text_shape("text", text, redactor) for text in request.system],
         "left_out": len(request.messages) - len(kept),
@@ -36,15 +36,17 @@ def request_shape(request: ModelRequest, redactor: ExchangeRedactor) -> Json:
         "effort": request.effort,
         "max_output": request.max_output or request.model.max_output,
     }
+    return redactor.shape(shape)
 
 
 def answer_shape(answer: ModelAnswer, redactor: ExchangeRedactor) -> Json:
-    return {
+    shape: Json = {
         "parts": parts_shape(answer.parts, redactor),
         "stop_reason": answer.stop_reason,
         "response_id": answer.response_id,
         "model": answer.model,
     }
+    return redactor.shape(shape)
 
 
 def parts_shape(parts: Sequence[Part], redactor: ExchangeRedactor) -> list[Json]:
@@ -60,8 +62,10 @@ def _part_shape(part: Part, redactor: ExchangeRedactor) -> Json:
         case _:
             shape = cast(dict[str, Json], msgspec.to_builtins(part))
             shape.pop("provider_data", None)
-            return redactor.json(shape)
+            return shape
 
 
 def _text_shape(kind: str, text: str, redactor: ExchangeRedactor) -> Json:
-    return {"type": kind, "text": redactor.text(text)[:TEXT_CHARACTERS], "text_length": len(text)}
+    """Redacted before it is cut: half of a key is not known for one."""
+    kept = text if len(text) <= TEXT_CHARACTERS else redactor.text(text)[:TEXT_CHARACTERS]
+    return {"type": kind, "text": kept, "text_length": len(text)}
