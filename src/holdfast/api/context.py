@@ -178,7 +178,7 @@ async def _texts(services: Services, chat_id: ChatId, segments: Sequence[Segment
     others = [segment.hash for segment in segments if segment.message_id is None]
     texts |= await services.store.read(debug_runs.texts(chat_id, others))
     if any(segment not in texts for segment in others):
-        texts = await _as_now(services, chat_id) | texts
+        texts = {**await _as_now(services, chat_id), **texts}
     return texts
 
 
