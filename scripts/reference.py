@@ -13,7 +13,7 @@ from holdfast.api.app import document
 from holdfast.chats.states import State
 from holdfast.chats.table import TABLE
 from holdfast.config.meanings import MEANINGS
-from holdfast.config.sections import NAMED_SECTIONS, RELOADED, SECTIONS
+from holdfast.config.sections import LISTED_SECTIONS, NAMED_SECTIONS, RELOADED, SECTIONS
 from holdfast.config.values import ConfigKey, expected, keys_of
 from holdfast.core.secret import Secret
 from holdfast.core.shapes import Record
@@ -96,6 +96,8 @@ def configuration() -> str:
             lines += _table(name, f"[{name}.<name>]", NAMED_SECTIONS[name])
     for name in (name for name in NAMED_SECTIONS if name not in SECTIONS):
         lines += _table(name, f"[{name}.<name>]", NAMED_SECTIONS[name])
+    for name, section in LISTED_SECTIONS.items():
+        lines += _table(name, f"[[{name}]]", section)
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.chats.commands import DeliveryKey
 from holdfast.core.clock import from_micros
+from holdfast.core.hooks import EVENTS
 from holdfast.store import rows
 from holdfast.store.chat_rows import EXECUTION, EXECUTION_FROM, SETTINGS, execution_of, settings_of
 from holdfast.store.columns import listed
@@ -20,6 +21,8 @@ from tests.chats.making import CountedIds
 async def open_peer(name: str, url: str, data: Path, clock: ManualClock) -> tuple[Peer, Store]:
     ids = CountedIds()
     store = await open_store(url, data=data, publish=_nobody_listens, clock=clock, ids=ids)
+    # Hooks are told the same, whichever engine keeps it.
+    store.outbox.listen(lambda: frozenset(EVENTS))
 
     async def tables() -> Tables:
         return await read_tables(store)

@@ -13,6 +13,7 @@ from holdfast.chats.commands import (
     Acquire,
     Archive,
     BeginAttempt,
+    BlockPrompt,
     CallResult,
     Command,
     Compact,
@@ -31,6 +32,7 @@ from holdfast.chats.commands import (
     HoldQueued,
     Import,
     Interrupt,
+    JudgeCalls,
     LapseHolds,
     MoveQueued,
     NoteRetry,
@@ -62,6 +64,7 @@ from holdfast.core.calls import Verdict
 from holdfast.core.ids import CallId, MessageId, QueueItemId
 from holdfast.core.messages import Busy
 from holdfast.core.origins import FromChat
+from holdfast.core.parts import Notice
 from tests.chats.making import (
     CHAT,
     EXPIRED_LEASE,
@@ -151,6 +154,7 @@ def _running() -> Iterator[View]:
     yield view("running", lease=EXPIRED_LEASE, calls=(call(0, "started"), call(1, "started", effect="read")))
     yield view("running", calls=(call(0, "finished"),))
     yield view("running", calls=(call(0, "waiting"), call(1, "finished")))
+    yield view("running", calls=(call(0, "waiting", waits_for="hook"), call(1)))
     yield view("running", calls=(uncertain_call(0),))
     yield view("running", calls=(call(0, "started", abandoned=True),))
 
@@ -168,6 +172,7 @@ def _running_queue() -> Iterator[View]:
         yield view("running", queue=queue, lease=None, inbox=(notice(1),))
     yield view("running", queue=(item(1),), calls=(call(0), call(1, "started")))
     yield view("running", queue=(item(1),), calls=(call(0, "waiting"), call(1, "finished")))
+    yield view("running", queue=(item(1),), calls=(call(0, "waiting", waits_for="hook"),))
 
 
 def _interrupting() -> Iterator[View]:
@@ -359,6 +364,18 @@ def _fitting(name: str, before: View | None) -> Iterator[Asked]:
             pending = tuple(open_call.call_id for open_call in open_calls if open_call.state == "pending")
             if pending:
                 yield Asked(StartCalls(call_ids=pending))
+        case "judge_calls":
+            for open_call in open_calls:
+                if open_call.waits_for == "hook":
+                    yield Asked(JudgeCalls(calls=(new_call(open_call.call_id),)))
+                    yield Asked(
+                        JudgeCalls(calls=(new_call(open_call.call_id, outcome="denied", output="no"),))
+                    )
+        case "block_prompt":
+            if not open_calls:
+                notice = Notice(code="hook_blocked", text="no")
+                yield Asked(BlockPrompt(message_id=A_MESSAGE, notice=notice))
+                yield Asked(BlockPrompt(message_id=A_MESSAGE, notice=notice, ends_turn=True))
         case "finish_call":
             for open_call in calls:
                 if open_call.state == "started":
@@ -426,6 +443,8 @@ GENERIC: dict[str, Command] = {
         NoteStep(turn=1, step=STEP),
         RequestCompaction(),
         step(),
+        JudgeCalls(calls=(new_call(UNKNOWN_CALL),)),
+        BlockPrompt(message_id=A_MESSAGE, notice=Notice(code="hook_blocked", text="no")),
         StartCalls(call_ids=(UNKNOWN_CALL,)),
         FinishCall(call_id=UNKNOWN_CALL, run=1, outcome="succeeded", output="done"),
         RequireAction(),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.config.load import Flags, check_tools, load
-from holdfast.config.sections import NAMED_SECTIONS, SECTIONS, Config, ToolChoice
+from holdfast.config.sections import LISTED_SECTIONS, NAMED_SECTIONS, SECTIONS, Config, ToolChoice
 from holdfast.config.values import keys_of
 from holdfast.core.errors import BadConfig, CannotStart
 from holdfast.core.secret import Secret
@@ -450,7 +450,7 @@ def test_an_error_does_not_repeat_what_was_written(loading: Loading, toml: str) 
 
 
 def test_no_section_is_without_its_reference() -> None:
-    assert {*SECTIONS, *NAMED_SECTIONS} == {
+    assert {*SECTIONS, *NAMED_SECTIONS, *LISTED_SECTIONS} == {
         name
         for name in Config.__struct_fields__
         if name not in ("file", "key_files", "default_model", "only_in_environment")

@@ -74,7 +74,7 @@ def test_what_needs_a_restart_is_told() -> None:
 
 
 def test_every_reloaded_section_exists() -> None:
-    assert {*SECTIONS, "modes", "providers", "models", "mcp"} > RELOADED
+    assert {*SECTIONS, "modes", "providers", "models", "mcp", "hooks"} > RELOADED
 
 
 def test_reading_the_configuration_loads_no_server() -> None:

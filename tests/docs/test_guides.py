@@ -98,4 +98,4 @@ def test_configuration_in_guides_is_read(tmp_path: Path, path: Path) -> None:
         file = tmp_path / f"{number}.toml"
         file.write_text(re.sub(rf"(?m)^{indent}", "", toml))
         assert tomllib.loads(file.read_text())
-        load(Flags(config=file), {"HOME": str(tmp_path), "BRAVE_API_KEY": "k"})
+        load(Flags(config=file), {"HOME": str(tmp_path), "BRAVE_API_KEY": "k", "WEBHOOK_SECRET": "QUFB" * 8})

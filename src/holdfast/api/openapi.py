@@ -61,7 +61,7 @@ KEYLESS = (
         "remove_worktree",
     ),
     *("answer_mcp_question", "finish_mcp_sign_in", "approve_mcp_tools", "connect_mcp_server"),
-    *("use_mcp_prompt", "try_mcp_server"),
+    *("use_mcp_prompt", "try_mcp_server", "try_hook"),
 )
 FEEDS = ("chat_feed", "list_feed", "run_feed")
 PUBLIC = ("sign_in", "healthz", "readyz")

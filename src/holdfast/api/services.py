@@ -40,6 +40,7 @@ from holdfast.store.interface import Store
 from holdfast.telemetry.metrics import Metrics
 from holdfast.tools.agent_names import AgentNames
 from holdfast.tools.agent_trust import AgentTrust
+from holdfast.tools.hooks.hooks import Hooks
 from holdfast.tools.mcp.servers import McpServers
 from holdfast.tools.registry import ToolRegistry as Tools
 from holdfast.tools.templates.builds import WorkspaceBuilds
@@ -79,6 +80,8 @@ class Services:
     # Templates of workspaces, and the making of workspaces from them.
     templates: TemplateCatalogue
     builds: WorkspaceBuilds
+    # Programs and addresses that are told of what happens.
+    hooks: Hooks
     # Runs programs on the contents of workspaces.
     walled: Walled
     files: StoredFiles

@@ -13,7 +13,7 @@ from holdfast.api.problems import not_found
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.core.ids import CallId, ChatId, is_uuid7
 from holdfast.core.spans import Span, SpanKind
-from holdfast.store import calls, chats
+from holdfast.store import calls, chats, hook_runs
 from holdfast.store.steps import traced
 from holdfast.telemetry.spans import spans, with_agents
 
@@ -22,7 +22,7 @@ MOST_TURNS = 50
 _CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})", re.ASCII)
 _SPAN_ID = re.compile(
     r"(?:turn|step|model|check|title|summary)-([0-9]{1,9})(?:-[0-9]{1,9})?|call-([A-Za-z0-9_-]{1,40})"
-    r"|agent-([0-9a-f-]{36})",
+    r"|agent-([0-9a-f-]{36})|hook-([0-9a-f-]{36})",
     re.ASCII,
 )
 
@@ -43,7 +43,7 @@ async def list_spans(
     first, skipped = (turn or 0, 0) if cursor is None else _place(cursor, turn)
     last = turn if turn is not None else first + min(limit, MOST_TURNS)
     rows = await services.store.read(traced(chat.id, first, last))
-    found = spans(chat.id, rows.turns, rows.steps, rows.calls, rows.messages)
+    found = spans(chat.id, rows.turns, rows.steps, rows.calls, rows.messages, rows.hooks)
     wanted = [span for span in found if kind is None or span.kind == kind][skipped:]
     items = await _with_agents(services, wanted[:limit])
     if len(wanted) > limit:
@@ -70,7 +70,12 @@ async def read_span(chat_id: InPath, span_id: InPath, services: With, caller: By
     match = _SPAN_ID.fullmatch(span_id)
     if match is None:
         raise not_found("span")
-    turn, call_id, agent_id = match.groups()
+    turn, call_id, agent_id, run_id = match.groups()
+    if run_id is not None:
+        found = await services.store.read(hook_runs.one(chat.id, run_id))
+        if found is None:
+            raise not_found("span")
+        return await _span(services, chat.id, found.turn, span_id)
     if agent_id is not None:
         return await _agent_span(services, chat.id, agent_id, span_id)
     if call_id is not None:
@@ -105,7 +110,7 @@ async def _with_agents(services: Services, found: Sequence[Span]) -> tuple[Span,
 
 async def _span(services: Services, chat_id: ChatId, turn: int, span_id: str) -> Span:
     rows = await services.store.read(traced(chat_id, turn, turn))
-    for span in spans(chat_id, rows.turns, rows.steps, rows.calls, rows.messages, whole=True):
+    for span in spans(chat_id, rows.turns, rows.steps, rows.calls, rows.messages, rows.hooks, whole=True):
         if span.id == span_id:
             return span
     raise not_found("span")

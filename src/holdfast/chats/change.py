@@ -7,6 +7,7 @@ from holdfast.chats.commands import DeliveryKey
 from holdfast.chats.view import Call, Delivery, InboxNotice, Queued, View
 from holdfast.core.chats import Settings
 from holdfast.core.failures import Failure
+from holdfast.core.hooks import HappenedEvent
 from holdfast.core.ids import CallId, ChatId, MessageId, NoticeId, QueueItemId, UserId
 from holdfast.core.messages import Message
 from holdfast.core.shapes import Json, Record
@@ -77,6 +78,8 @@ class Change(Record, frozen=True, kw_only=True):
     deleted: tuple[ChatId, ...] = ()
     # Changes of other chats in the family that belong to the same transaction.
     others: tuple["Change", ...] = ()
+    # What hooks may be told of afterwards. A store keeps those that anybody listens to.
+    events: tuple[HappenedEvent, ...] = ()
     # What the caller is told: the message that entered history, or the item that waits.
     answer: Message | Queued | None = None
 

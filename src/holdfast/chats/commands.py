@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import ClassVar, Literal
 
 from holdfast.chats.view import CompactionRequest
-from holdfast.core.calls import ActionKind, Approval, Effect, Reach, Scope, Trait, Verdict
+from holdfast.core.calls import Approval, Awaited, Effect, Reach, Scope, Trait, Verdict
 from holdfast.core.chats import BUILD, Settings, Status, Writes
 from holdfast.core.failures import Failure
 from holdfast.core.ids import CallId, ChatId, MessageId, QueueItemId, StepId, UserId, WorkerId
@@ -329,11 +329,31 @@ class NewCall(Record, frozen=True, kw_only=True):
     # Where the tool came from and as what it was configured; None: it is built in.
     source: str | None = None
     on_uncertain: Literal["tell", "ask"] = "tell"
-    waits_for: ActionKind | None = None
+    waits_for: Awaited | None = None
     deadline_seconds: float | None = None
     approval: Approval | None = None
     outcome: Outcome | None = None
     output: Json = None
+    # As a hook changed it; None: as the model asked.
+    input: Json = None
+
+
+class JudgeCalls(_Command, frozen=True, kw_only=True):
+    """What calls that waited for hooks are now: ready, waiting for somebody, or answered."""
+
+    kind = "judge_calls"
+    calls: tuple[NewCall, ...]
+
+
+class BlockPrompt(_Command, frozen=True, kw_only=True):
+    """A hook refused a user's message before any model saw it. It leaves history with what entered after it;
+    `again` enters anew. If it started the turn, the turn is over."""
+
+    kind = "block_prompt"
+    message_id: MessageId
+    notice: Notice
+    again: tuple["NewMessage", ...] = ()
+    ends_turn: bool = False
 
 
 class NewStep(Record, frozen=True, kw_only=True):
@@ -458,6 +478,8 @@ WorkerCommand = (
     | RequestCompaction
     | NoteStep
     | CommitStep
+    | JudgeCalls
+    | BlockPrompt
     | StartCalls
     | FinishCall
     | RequireAction

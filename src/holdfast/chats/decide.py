@@ -5,7 +5,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from holdfast.chats import action_rules, family_rules, message_rules, queue_rules, rewind_rules, worker_rules
+from holdfast.chats import (
+    action_rules,
+    family_rules,
+    hook_rules,
+    message_rules,
+    queue_rules,
+    rewind_rules,
+    worker_rules,
+)
 from holdfast.chats.change import Change, Refusal
 from holdfast.chats.commands import Command, Fence, Import, ItemCommand, name_of
 from holdfast.chats.draft import Draft
@@ -54,6 +62,8 @@ RULES: dict[str, Callable[[Draft, Any], Refusal | None]] = {
     "request_compaction": worker_rules.request_compaction,
     "note_step": worker_rules.note_step,
     "commit_step": worker_rules.commit_step,
+    "judge_calls": hook_rules.judge_calls,
+    "block_prompt": hook_rules.block_prompt,
     "start_calls": worker_rules.start_calls,
     "finish_call": worker_rules.finish_call,
     "require_action": worker_rules.require_action,

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.chats.change import Change, FullOutput, TurnEnd
 from holdfast.chats.commands import DeliveryKey, NewMessage, NewStep
+from holdfast.chats.events import events_of
 from holdfast.chats.facts import Facts
 from holdfast.chats.states import State, state_of
 from holdfast.chats.synthetic import Ending, answers, result_of
@@ -386,7 +387,9 @@ class Draft:
                 updated_at=self.now,
             )
             after = View(chat=chat, queue=queue, inbox=tuple(self.inbox), calls=tuple(self.calls))
+        assert after is not None
         return Change(
+            events=events_of(before, after, self.messages, calls_put, self.turns_ended, self.now),
             chat_id=self.chat_id,
             owner_id=chat.owner_id,
             before=self.version - 1,

@@ -177,6 +177,12 @@ TABLE: Mapping[str, Row] = {
     # Whatever the chat does meanwhile: it was spent.
     "note_step": _same(state for state in VALID if state is not S.NONE),
     "commit_step": _same(_RUNNING),
+    "judge_calls": _same(_RUNNING),
+    "block_prompt": {
+        # If the message started the turn, the turn ends.
+        S.RUNNING: _to(S.RUNNING, S.IDLE),
+        S.RUNNING_QUEUE: _to(S.RUNNING, S.RUNNING_QUEUE, S.IDLE_HELD),
+    },
     "start_calls": _same(_RUNNING),
     "finish_call": _same((*_RUNNING, *_INTERRUPTING)),
     "require_action": {S.RUNNING: _to(S.ACTION), S.RUNNING_QUEUE: _to(S.ACTION_QUEUE)},

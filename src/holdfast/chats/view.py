@@ -5,7 +5,7 @@ history, so the cost of a step does not grow with it; the few other facts a comm
 from datetime import datetime
 from typing import Literal
 
-from holdfast.core.calls import ActionKind, Approval, Effect, Reach, Trait
+from holdfast.core.calls import Approval, Awaited, Effect, Reach, Trait
 from holdfast.core.chats import BUILD, Status, Writes
 from holdfast.core.failures import Failure, Retry
 from holdfast.core.ids import CallId, ChatId, MessageId, NoticeId, QueueItemId, RunId, UserId, WorkerId
@@ -135,7 +135,7 @@ class Call(Record, frozen=True, kw_only=True):
     source: str | None = None
     on_uncertain: Literal["tell", "ask"] = "tell"
     state: CallState
-    waits_for: ActionKind | None = None
+    waits_for: Awaited | None = None
     deadline_seconds: float | None = None
     deadline_at: datetime | None = None
     run: int = 0
@@ -153,6 +153,8 @@ class Call(Record, frozen=True, kw_only=True):
     abandoned: bool = False
     # The version of the chat that last wrote this row.
     revision: int = 0
+    # The input as a hook changed it: what is approved, and what runs. None: as the model asked.
+    input: Json = None
 
 
 class Delivery(Record, frozen=True, kw_only=True):

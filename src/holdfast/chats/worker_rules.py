@@ -179,6 +179,7 @@ def _new_call(draft: Draft, call: NewCall, message_id: MessageId) -> Call:
         approval=call.approval,
         finished_at=draft.now if done else None,
         revision=draft.version,
+        input=call.input,
     )
 
 

@@ -78,6 +78,7 @@ def _examine(config_file: Path | None) -> Iterator[Finding]:
     yield from wall(config)
     yield from traces(os.environ)
     yield from templates(config)
+    yield from hooks(config)
     yield _page(Path(__file__).parent.parent / "page" / "index.html")
 
 
@@ -303,6 +304,34 @@ def templates(config: "Config") -> Iterator[Finding]:
             for bad in (one for one in found if one.error is not None):
                 text = f"{bad.name} cannot be used: {bad.error}"
                 yield Finding(about="templates", state="broken", text=text)
+
+
+def hooks(config: "Config") -> Iterator[Finding]:
+    """Whether the hooks of the configuration can run. They were read and checked with it."""
+    if not config.hooks:
+        return
+    commands, urls = [one for one in config.hooks if one.command], [one for one in config.hooks if one.url]
+    told = f"{len(commands)} commands and {len(urls)} addresses are configured."
+    yield Finding(about="hooks", state="ok", text=f"{told} `holdfast hooks list` shows how they are doing.")
+    for one in urls:
+        if one.url.startswith("http://"):
+            text = f"{one.path}: what is sent to {one.name} can be read on the way; use https."
+            yield Finding(about="hooks", state="note", text=text)
+    if commands and not _wall_stands(config):
+        text = "Commands of hooks are not run here, because there is no wall around them."
+        state: Literal["note", "broken"] = "note"
+        if any(one.on_failure == "block" for one in commands):
+            state, text = "broken", f"{text} Some must pass, so what they look at is refused."
+        yield Finding(about="hooks", state=state, text=text)
+
+
+def _wall_stands(config: "Config") -> bool:
+    from holdfast.workspaces.commands.limits import CommandLimits
+    from holdfast.workspaces.commands.wall_probe import probe
+
+    with tempfile.TemporaryDirectory(prefix="doctor-") as scratch:
+        limits = CommandLimits.of_machine()
+        return probe(Path(scratch), cgroups=None, limits=limits, network="none").wall.stands
 
 
 def _page(index: Path) -> Finding:

@@ -23,6 +23,7 @@ from holdfast.cli import (
     export,
     files,
     flows,
+    hooks,
     import_chat,
     logs,
     mcp,
@@ -97,6 +98,7 @@ app.add_typer(code.app, name="code")
 app.add_typer(agents.app, name="agent")
 app.add_typer(skills.app, name="skill")
 app.add_typer(mcp.app, name="mcp")
+app.add_typer(hooks.app, name="hooks")
 app.add_typer(users.app, name="user")
 app.add_typer(tokens.app, name="token")
 app.add_typer(providers.app, name="provider")

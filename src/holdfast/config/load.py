@@ -15,6 +15,7 @@ from holdfast.config.sections import (
     SECTIONS,
     BusSection,
     Config,
+    HookSection,
     McpSection,
     ModeChoice,
     ModelsSection,
@@ -28,6 +29,7 @@ from holdfast.core.secret import Secret
 from holdfast.core.shapes import Record
 from holdfast.providers.configs import ModelConfig, ProviderConfig, check_model, check_provider
 from holdfast.providers.kinds import KINDS
+from holdfast.tools.hooks.definitions import MOST_HOOKS, Hook, check_hook
 from holdfast.tools.mcp.entries import ServerEntry, ServerFields, check_fields, check_name, check_secrets
 from holdfast.tools.modes import BUILT_IN
 from holdfast.tools.registry import OUTSIDE
@@ -93,6 +95,7 @@ def load(flags: Flags, environ: Mapping[str, str]) -> Config:
         providers=tuple(_providers(found, environ, path)),
         models=tuple(_models(found, environ, path)),
         mcp=tuple(_mcp(found, environ, path)),
+        hooks=tuple(_hooks(found, environ, path)),
         only_in_environment=frozenset(_only_in_environment(found)),
         file=path,
         key_files=found.key_files(),
@@ -264,6 +267,34 @@ def _mcp(found: ConfigValues, environ: Mapping[str, str], path: Path | None) -> 
         yield ServerEntry(
             id=f"config-{name}", name=name, origin="config", fields=fields, env=env, headers=headers
         )
+
+
+def _hooks(found: ConfigValues, environ: Mapping[str, str], path: Path | None) -> Iterator[Hook]:
+    tables = sorted(_tables("hooks", found).items(), key=lambda table: int(table[0]))
+    if len(tables) > MOST_HOOKS:
+        raise BadConfig(f"{path} has more than {MOST_HOOKS} [[hooks]].")
+    for number, given in tables:
+        where = f"[[hooks]] number {number} in {path}"
+        if "event" not in given:
+            raise BadConfig(f"{where} needs event.")
+        section = _made(HookSection, given, environ)
+        hook = Hook(
+            source="config",
+            event=section.event,
+            matcher=section.matcher,
+            command=section.command,
+            url=section.url,
+            secret=section.secret,
+            private=section.private,
+            timeout_seconds=section.timeout_seconds,
+            on_failure=section.on_failure,
+            path=f"[[hooks]] {number}",
+        )
+        try:
+            check_hook(hook)
+        except InvalidInput as error:
+            raise BadConfig(f"{where}, {error.field}: {error.text}") from None
+        yield hook
 
 
 def _secrets(

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
-from holdfast.config.sections import NAMED_SECTIONS, SECTIONS
+from holdfast.config.sections import LISTED_SECTIONS, NAMED_SECTIONS, SECTIONS
 from holdfast.config.values import GivenValue, Unfit, keys_of, path_of
 from holdfast.core.errors import BadConfig, BadFlag
 from holdfast.core.shapes import Record
@@ -20,7 +20,7 @@ FILE_NAME = "holdfast.toml"
 FILE_VARIABLE = "HOLDFAST_CONFIG"
 PREFIX = "HOLDFAST_"
 ENVIRONMENT = "the environment"
-_ALL = tuple(dict.fromkeys((*SECTIONS, *NAMED_SECTIONS)))
+_ALL = tuple(dict.fromkeys((*SECTIONS, *NAMED_SECTIONS, *LISTED_SECTIONS)))
 # Set by Kubernetes in every pod for a service named holdfast, or holdfast-anything.
 _OF_KUBERNETES = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)")
 
@@ -127,6 +127,9 @@ def from_tables(tables: Mapping[str, object], path: Path) -> ConfigValues:
     for section, table in tables.items():
         if section not in _ALL:
             raise BadConfig(f"{path} has an unknown section [{section}]; {near(section, _ALL)}")
+        if section in LISTED_SECTIONS:
+            _take_list(found, section, table, path)
+            continue
         if not isinstance(table, dict):
             raise BadConfig(f"{path}: {section} must be a section, [{section}] with keys below it.")
         for key, value in cast(dict[str, Any], table).items():
@@ -152,6 +155,20 @@ def _take(found: ConfigValues, section: str, key: str, value: object, path: Path
         found.put(section, inner, GivenValue(given, f"{section}.{key}.{inner} in {path}", str(path)), key)
 
 
+def _take_list(found: ConfigValues, section: str, tables: object, path: Path) -> None:
+    """`[[section]]`, each under its number, which begins with 1."""
+    keys = tuple(keys_of(LISTED_SECTIONS[section]))
+    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in cast(list[object], tables)):
+        raise BadConfig(f"{path}: {section} must be written as [[{section}]], once for each.")
+    for number, table in enumerate(cast(list[dict[str, Any]], tables), 1):
+        found.named.setdefault((section, str(number)), {})
+        for key, value in table.items():
+            if key not in keys:
+                raise BadConfig(f"{path}: [[{section}]] number {number} has no key {key}; {near(key, keys)}")
+            place = f"{section}.{key} (number {number}) in {path}"
+            found.put(section, key, GivenValue(value, place, str(path)), str(number))
+
+
 def _keys(sections: Mapping[str, type[Record]], section: str) -> tuple[str, ...]:
     return tuple(keys_of(sections[section])) if section in sections else ()
 
@@ -171,6 +188,10 @@ def from_environment(environ: Mapping[str, str], names: Collection[tuple[str, st
         if variable == FILE_VARIABLE:
             continue
         section, _, rest = variable.removeprefix(PREFIX).lower().partition("_")
+        if section in LISTED_SECTIONS:
+            raise BadConfig(
+                f"The variable {variable} cannot be used: [[{section}]] is written in the file. Remove it."
+            )
         if section in _ALL:
             key, name = _meant(variable, section, rest)
             given = GivenValue(value, variable, ENVIRONMENT, as_text=True)

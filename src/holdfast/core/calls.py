@@ -10,6 +10,8 @@ from holdfast.core.shapes import Json, Record
 # automatically.
 Effect = Literal["read", "idempotent", "unsafe"]
 ActionKind = Literal["client_tool", "question", "plan", "approval", "uncertain"]
+# What a call waits for: somebody, or the hooks that look at it before anybody is asked.
+Awaited = ActionKind | Literal["hook"]
 Verdict = Literal["approve", "deny", "retry", "done", "skip"]
 # The scope of a decision: this call, this chat, or every chat of the user in the same workspace.
 Scope = Literal["once", "chat", "always"]

@@ -11,7 +11,7 @@ from holdfast.core.shapes import Json, Record
 from holdfast.core.usage import Usage
 
 SpanKind = Literal[
-    "turn", "step", "model_call", "tool_call", "agent", "compaction", "check", "title", "summary"
+    "turn", "step", "model_call", "tool_call", "agent", "compaction", "check", "title", "summary", "hook"
 ]
 
 

@@ -33,6 +33,7 @@ from holdfast.telemetry.spans import (
     agent_span_id,
     call_span_id,
     check_span_id,
+    hook_span_id,
     spans,
     started_by,
     step_id,
@@ -163,10 +164,13 @@ def _missed_spans(chat_id: ChatId, before: Position, rows: SpanRows) -> list[tup
             versions[agent_span_id(agent_id)] = (call.revision, "4")
     for message in rows.checks:
         versions[check_span_id(message)] = (message.revision, "5")
+    for run in rows.hooks:
+        versions[hook_span_id(run)] = (run.revision, "6")
     steps = {step.id: step for step in (*rows.parents, *rows.steps)}
+    said = (*rows.messages, *rows.checks)
     found = [
         (span, versions[span.id][0], versions[span.id][1] + span.id)
-        for span in spans(chat_id, rows.turns, steps.values(), rows.calls, (*rows.messages, *rows.checks))
+        for span in spans(chat_id, rows.turns, steps.values(), rows.calls, said, rows.hooks)
         if span.id in versions
     ]
     found.sort(key=lambda one: one[1:])

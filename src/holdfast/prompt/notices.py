@@ -9,6 +9,10 @@ from holdfast.providers.interface import StopReason
 # The code of the notice with a workspace's instructions for agents.
 INSTRUCTIONS = "instructions"
 
+# What a hook has to say, and its wish for one more step.
+HOOK = "hook"
+MORE_STEPS = "hook_more"
+
 # Shown to the model where its history needs them; never stored.
 INTERRUPTED = Notice(code="interrupted", text="The user interrupted the answer above before it was complete.")
 CONTINUED = Notice(code="continued", text="This conversation continues an earlier one.")
@@ -53,4 +57,35 @@ def closing(limit: Failure) -> Notice:
             "sentences what was done, what was found out, and what is left to do."
         ),
         data={"kind": limit.kind, "message": limit.message},
+    )
+
+
+def hook_says(text: str, *, name: str, key: str) -> Notice:
+    return Notice(code=HOOK, text=f"A hook says: {text}", data={"hook": name, "key": key})
+
+
+def hook_wants_more(reason: str, *, name: str) -> Notice:
+    return Notice(
+        code=MORE_STEPS,
+        text=f"A hook does not let the turn end yet: {reason}",
+        data={"hook": name},
+    )
+
+
+def hook_stopped(reason: str, *, name: str) -> Notice:
+    return Notice(code="hook_stopped", text=f"A hook ended the turn: {reason}", data={"hook": name})
+
+
+def hook_blocked(reason: str, *, name: str, said: str) -> Notice:
+    """For the person alone: no model saw the message."""
+    return Notice(
+        code="hook_blocked", text=f"A hook blocked the message: {reason}", data={"hook": name, "said": said}
+    )
+
+
+def hook_overruled(name: str, times: int) -> Notice:
+    return Notice(
+        code="hook_overruled",
+        text=f"A hook asked for one more step {times} times in a row; the turn ended all the same.",
+        data={"hook": name},
     )

@@ -43,6 +43,10 @@ from holdfast.tools.approval import EXECUTE
 from holdfast.tools.built_in import built_in
 from holdfast.tools.contract import ToolError
 from holdfast.tools.family import AgentFamily, AgentLimits
+from holdfast.tools.hooks.deliveries import HookDeliveries
+from holdfast.tools.hooks.hooks import Hooks
+from holdfast.tools.hooks.programs import HookPrograms
+from holdfast.tools.hooks.settings_file import HookTrust
 from holdfast.tools.isolation import OwnWorktrees
 from holdfast.tools.mcp.questions import Questions
 from holdfast.tools.mcp.servers import McpServers
@@ -85,6 +89,8 @@ class Toolbox:
     agent_names: AgentNames
     trust: Trust
     mcp: McpServers
+    hooks: Hooks
+    hook_deliveries: HookDeliveries
     agent_trust: AgentTrust
     # Tools that not every chat has.
     tool_sources: tuple[ToolSource, ...]
@@ -199,6 +205,19 @@ async def toolbox(
         )
         trust.register(agent_trust)
         trust.register(McpTrust())
+        trust.register(HookTrust())
+        hook_programs = HookPrograms(
+            PipedPrograms(
+                data,
+                found.wall,
+                limits=limits,
+                cgroups=cgroups,
+                network=found.network,
+                server_environment=environ,
+            )
+        )
+        closing.callback(hook_programs.close)
+        hooks = Hooks(store, trust, for_calls, hook_programs, configured=lambda: config().hooks)
         mcp = McpServers(
             store,
             vault,
@@ -299,6 +318,8 @@ async def toolbox(
             agent_names=agent_names,
             trust=trust,
             mcp=mcp,
+            hooks=hooks,
+            hook_deliveries=HookDeliveries(store, hooks, clock, ids),
             agent_trust=agent_trust,
             tool_sources=(McpTools(mcp, files),),
             walled=walled,

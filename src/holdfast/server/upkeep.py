@@ -9,7 +9,7 @@ import structlog
 from holdfast.chats.commands import Interrupt
 from holdfast.core.errors import HoldfastError
 from holdfast.server.parts import Parts
-from holdfast.store import chats, collisions, debug_runs
+from holdfast.store import chats, collisions, debug_runs, outbox
 from holdfast.tools.intents import finish_left_over
 from holdfast.workspaces.places.upkeep import (
     remove_code_indexes,
@@ -26,6 +26,7 @@ COMMANDS_SECONDS = 2.0
 DIRECTORIES_SECONDS = 600.0
 EDITS_SECONDS = 20.0
 DEBUG_SECONDS = 20.0
+HOOKS_SECONDS = 2.0
 STOPPED_AT_ONCE = 100
 
 
@@ -57,6 +58,7 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         await remove_left_over(services.store, box.worktrees, box.workspaces.roots, services.clock.now())
         await box.files.sweep()
         await services.store.write(collisions.forget_old())
+        await services.store.write(outbox.forget_old())
         await box.drafts.remove_left_over()
         chosen = services.config().changes
         await box.checkpoints.sweep(chosen.keep_days, chosen.max_mib)
@@ -87,19 +89,22 @@ def upkeep(parts: Parts) -> list[asyncio.Task[None]]:
         asyncio.create_task(_every(DEBUG_SECONDS, end_debug_runs)),
         asyncio.create_task(_every(DIRECTORIES_SECONDS, forget_debug_runs)),
         asyncio.create_task(_every(EDITS_SECONDS, clean_builds, at_once=True)),
+        asyncio.create_task(_again_after_failure(box.hook_deliveries.run, HOOKS_SECONDS)),
         asyncio.create_task(parts.peers.count(services.store, own=own)),
         *([asyncio.create_task(parts.following.follow())] if parts.may_have_peers else []),
     ]
 
 
-async def _again_after_failure(work: Callable[[], Awaitable[None]]) -> None:
+async def _again_after_failure(
+    work: Callable[[], Awaitable[None]], seconds: float = DIRECTORIES_SECONDS
+) -> None:
     """For work with its own interval."""
     while True:
         try:
             await work()
         except Exception:
             log.exception("upkeep failed", work=getattr(work, "__name__", ""))
-        await asyncio.sleep(DIRECTORIES_SECONDS)
+        await asyncio.sleep(seconds)
 
 
 async def _every(seconds: float, work: Callable[[], Awaitable[None]], *, at_once: bool = False) -> None:

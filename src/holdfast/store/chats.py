@@ -26,7 +26,7 @@ from holdfast.store.chat_rows import (
 from holdfast.store.columns import listed, moment
 from holdfast.store.named_agents import EFFORT_USED, MODEL_USED
 from holdfast.store.query import Query, Row, Rows, Value, at_most_one, each, joined, query
-from holdfast.store.rows import has_trait, parts_of
+from holdfast.store.rows import decode_json, has_trait, parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ USAGE_BELOW = (
     "UNION ALL SELECT b.top, s.usage FROM below b JOIN side_spending s ON s.chat_id = b.id"
 )
 WAITING = _BELOW + (
-    "SELECT b.top, a.chat_id, a.call_id, a.waits_for, a.name, a.deadline_at, m.parts FROM below b "
+    "SELECT b.top, a.chat_id, a.call_id, a.waits_for, a.name, a.deadline_at, m.parts, a.input FROM below b "
     "JOIN calls a ON a.chat_id = b.id AND a.state <> 'answered' AND a.state = 'waiting' AND NOT a.abandoned "
     "JOIN chats c ON c.id = a.chat_id AND c.status = 'requires_action' "
     "JOIN messages m ON m.chat_id = a.chat_id AND m.id = a.message_id ORDER BY a.message_id, a.position"
@@ -322,7 +322,7 @@ def _waiting(status: Status, *, leased: bool, on_children: bool, queue: int) -> 
 
 
 def _action_call(row: Row) -> ActionCall:
-    """The input of a call is in the message that asked for it."""
+    """The input of a call is in the message that asked for it, unless a hook changed it."""
     asked = next(
         (part for part in parts_of(row[6]) if isinstance(part, ToolCall) and part.call_id == row[2]), None
     )
@@ -331,6 +331,6 @@ def _action_call(row: Row) -> ActionCall:
         call_id=row[2],
         kind=row[3],
         name=row[4],
-        input=None if asked is None else asked.input,
+        input=decode_json(row[7]) if row[7] is not None else None if asked is None else asked.input,
         deadline_at=moment(row[5]),
     )

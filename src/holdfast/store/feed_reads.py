@@ -10,10 +10,13 @@ from holdfast.chats.view import Call
 from holdfast.core.chats import Status
 from holdfast.core.checks import CHECK
 from holdfast.core.events import Episode
+from holdfast.core.hooks import HookRun
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import Message
 from holdfast.core.steps import Step, Turn
 from holdfast.store.columns import listed
+from holdfast.store.hook_runs import RUN as HOOK_RUN
+from holdfast.store.hook_runs import run_of
 from holdfast.store.named_agents import EFFORT_USED, MODEL_USED
 from holdfast.store.query import Query, Row, Rows, constant, joined, query
 from holdfast.store.rows import CALL, MESSAGE, STEP, TURN, call_of, message_of, step_of, turn_of
@@ -72,6 +75,7 @@ class SpanRows:
     upto: int | None
     # Messages that report a check.
     checks: tuple[Message, ...] = ()
+    hooks: tuple[HookRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +192,11 @@ CHECKS = (
     f"SELECT {listed(MESSAGE)} FROM messages WHERE chat_id = $1 AND revision >= $2 AND role = 'system' "
     f"""AND NOT removed AND parts LIKE '%"code":"{CHECK}"%' AND {_WITHIN}"""
 )
+# Written before the commit that their revision is of.
+HOOKS = (
+    f"SELECT {listed(HOOK_RUN)} FROM hook_runs WHERE chat_id = $1 AND revision >= $2 AND {_WITHIN} "
+    "AND revision <= (SELECT c.version FROM chats c WHERE c.id = $1)"
+)
 
 
 def head(chat_id: ChatId) -> Query[ChatHead | None]:
@@ -282,13 +291,13 @@ def _missed_of(row: Row, attempt: int | None, before: int | None) -> Missed:
 def _span_rows(chat_id: ChatId, since: int, limit: int, limit_bytes: int) -> Query[SpanRows]:
     args = (chat_id, since, limit - 1, limit_bytes)
     return Query(
-        tuple((sql, args) for sql in (TURNS, STEPS, CALLS, PARENTS, SAID, CHECKS, UPTO)),
+        tuple((sql, args) for sql in (TURNS, STEPS, CALLS, PARENTS, SAID, CHECKS, HOOKS, UPTO)),
         lambda results: _assemble(*results),
     )
 
 
 def _assemble(
-    turns: Rows, steps: Rows, calls: Rows, parents: Rows, said: Rows, checks: Rows, upto: Rows
+    turns: Rows, steps: Rows, calls: Rows, parents: Rows, said: Rows, checks: Rows, hooks: Rows, upto: Rows
 ) -> SpanRows:
     return SpanRows(
         turns=tuple([turn_of(row) for row in turns]),
@@ -297,5 +306,6 @@ def _assemble(
         parents=tuple([step_of(row) for row in parents]),
         messages=tuple([message_of(row) for row in said]),
         checks=tuple([message_of(row) for row in checks]),
+        hooks=tuple([run_of(row) for row in hooks]),
         upto=upto[0][0],
     )

@@ -43,5 +43,6 @@ def folded(changes: Sequence[Change]) -> Change:
         turns=tuple(turn for change in changes for turn in change.turns),
         turns_ended=tuple(end for change in changes for end in change.turns_ended),
         deliveries=tuple(delivery for change in changes for delivery in change.deliveries),
+        events=tuple(event for change in changes for event in change.events),
         deliveries_taken=tuple(key for change in changes for key in change.deliveries_taken),
     )

@@ -31,6 +31,7 @@ from holdfast.core.ids import ChatId, MessageId, UserId, WorkerId, WorkspaceId
 from holdfast.core.shapes import Json
 from holdfast.core.usage import Budget
 from holdfast.store.chats import LISTED_ONLY, Only
+from holdfast.store.outbox import EventOutbox
 from holdfast.store.query import Query
 
 Publish = Callable[[BusEvent], None]
@@ -123,6 +124,11 @@ class SearchPage:
 class Store(Protocol):
     @property
     def engine(self) -> Literal["sqlite", "postgres"]: ...
+
+    @property
+    def outbox(self) -> EventOutbox:
+        """Which events of changes are kept for hooks."""
+        ...
 
     # --- execution state ---
 

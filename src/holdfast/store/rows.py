@@ -26,7 +26,7 @@ _failures = msgspec.json.Decoder(tuple[Failure, ...]).decode
 _approval = msgspec.json.Decoder(Approval).decode
 _segments = msgspec.json.Decoder(SegmentChange).decode
 _cache = msgspec.json.Decoder(StepCache).decode
-_json = msgspec.json.Decoder().decode
+decode_json = msgspec.json.Decoder().decode
 
 # --- messages ---
 
@@ -163,7 +163,7 @@ def notice_of(row: Row) -> InboxNotice:
         wake=bool(row[4]),
         created_at=from_micros(row[5]),
         text=row[6],
-        data=_json(row[7]),
+        data=decode_json(row[7]),
     )
 
 
@@ -172,7 +172,7 @@ def notice_of(row: Row) -> InboxNotice:
 CALL = columns(
     "chat_id call_id message_id turn position name effect reach traits on_uncertain state waits_for "
     "deadline_seconds deadline_at run lease_number fenced_until outcome truncated "
-    "abandoned started_at finished_at approval output diff revision source"
+    "abandoned started_at finished_at approval output diff revision source input"
 )
 
 
@@ -205,6 +205,7 @@ def call_row(chat_id: ChatId, call: Call) -> Written:
         call.diff,
         call.revision,
         call.source,
+        None if call.input is None else encode_text(call.input),
     )
 
 
@@ -237,10 +238,11 @@ def call_of(row: Row) -> Call:
         started_at=moment(row[20]),
         finished_at=moment(row[21]),
         approval=None if row[22] is None else _approval(row[22]),
-        output=_json(row[23]),
+        output=decode_json(row[23]),
         diff=row[24],
         revision=row[25],
         source=row[26],
+        input=None if row[27] is None else decode_json(row[27]),
     )
 
 

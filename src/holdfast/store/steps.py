@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from holdfast.chats.view import Call
+from holdfast.core.hooks import HookRun
 from holdfast.core.ids import ChatId
 from holdfast.core.messages import Message
 from holdfast.core.segments import Segments, applied
 from holdfast.core.steps import Step, Turn
+from holdfast.store import hook_runs
 from holdfast.store.calls import calls_of_turns
 from holdfast.store.columns import listed
 from holdfast.store.query import Query, Rows, each, joined, query
@@ -93,6 +95,7 @@ class Traced:
     steps: tuple[Step, ...]
     calls: tuple[Call, ...]
     messages: tuple[Message, ...]
+    hooks: tuple[HookRun, ...] = ()
 
 
 def traced(chat_id: ChatId, first: int, last: int) -> Query[Traced]:
@@ -101,5 +104,6 @@ def traced(chat_id: ChatId, first: int, last: int) -> Query[Traced]:
         steps_of_turns(chat_id, first, last),
         calls_of_turns(chat_id, first, last),
         query(TRACED_MESSAGES, chat_id, first, last, read=each(message_of)),
+        hook_runs.of_turns(chat_id, first, last),
         read=Traced,
     )

@@ -11,6 +11,7 @@ from holdfast.chats.view import Call
 from holdfast.core.chats import Chat
 from holdfast.core.checks import CHECK, Checked
 from holdfast.core.events import LiveStep
+from holdfast.core.hooks import HookRun
 from holdfast.core.ids import CallId, ChatId, MessageId, StepId
 from holdfast.core.messages import Message
 from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
@@ -30,6 +31,7 @@ def spans(
     steps: Iterable[Step],
     calls: Iterable[Call],
     messages: Iterable[Message],
+    hooks: Iterable[HookRun] = (),
     *,
     whole: bool = False,
 ) -> tuple[Span, ...]:
@@ -64,6 +66,7 @@ def spans(
         if (agent_id := started_by(call)) is not None:
             found.append(_agent(chat_id, call, agent_id, inputs.get(call.call_id)))
     found += [span for message in said.values() if (span := _check(chat_id, message)) is not None]
+    found += [_hook(chat_id, run) for run in hooks]
     found.sort(key=lambda span: (span.turn, span.started_at is None, span.started_at))
     return tuple(found) if whole else tuple(_cut(span) for span in found)
 
@@ -214,7 +217,7 @@ def _call(
         turn=call.turn,
         kind="tool_call",
         name=call.name,
-        input=inputs.get(call.call_id),
+        input=inputs.get(call.call_id) if call.input is None else call.input,
         output=call.output,
         truncated=call.truncated,
         asked_at=None if asked is None else asked.created_at,
@@ -312,6 +315,40 @@ def _check(chat_id: ChatId, message: Message) -> Span | None:
         finished_at=checked.finished_at,
         duration_ms=_milliseconds(checked.started_at, checked.finished_at),
         outcome=checked.result,
+    )
+
+
+def hook_span_id(run: HookRun) -> str:
+    return f"hook-{run.id}"
+
+
+def _hook(chat_id: ChatId, run: HookRun) -> Span:
+    verdict = run.verdict
+    wants = {
+        "ruling": None if verdict.ruling == "none" else verdict.ruling,
+        "reason": verdict.reason,
+        "input": verdict.input,
+        "context": verdict.context,
+        "message": verdict.message,
+        "failure": verdict.failure,
+    }
+    return Span(
+        id=hook_span_id(run),
+        parent_id=turn_id(run.turn) if run.call_id is None else call_span_id(run.call_id),
+        chat_id=chat_id,
+        turn=run.turn,
+        kind="hook",
+        name=f"{run.event}: {run.name}",
+        input={"event": run.event, "hook": run.hook_id},
+        output={
+            **{name: value for name, value in wants.items() if value},
+            "exit_code": run.exit_code,
+            "output": run.output,
+        },
+        started_at=run.started_at,
+        finished_at=run.finished_at,
+        duration_ms=_milliseconds(run.started_at, run.finished_at),
+        outcome=run.outcome,
     )
 
 

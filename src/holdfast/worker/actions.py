@@ -12,6 +12,21 @@ from holdfast.worker.repeats import Repeats
 Context = Literal["free", "full", "over"]
 
 
+class HookProgress(Record, frozen=True, kw_only=True):
+    """What the recorded runs of hooks say; there are hooks."""
+
+    # A message of the user that not all hooks have looked at, or that one refused.
+    prompts_due: bool = False
+    # Calls that ended, and not all hooks were told.
+    calls_due: bool = False
+    # A hook ended the turn after a call.
+    stop: Notice | None = None
+    # There are hooks to ask before the turn ends.
+    at_end: bool = False
+    # How often they asked for one more step in this turn.
+    asked: int = 0
+
+
 class TurnProgress(Record, frozen=True, kw_only=True):
     """What the history says about the turn; see `worker/history.py` and `worker/progress.py`."""
 
@@ -31,6 +46,8 @@ class TurnProgress(Record, frozen=True, kw_only=True):
     # says so is in history.
     compactions_in_vain: int = 0
     told_in_vain: bool = False
+    # What hooks are still to be told of, or have said (see `worker/hook_runs.py`).
+    hooks: "HookProgress | None" = None
     # The turn is to end for this reason, once the model has summed up.
     closing: Failure | None = None
 
@@ -55,6 +72,25 @@ class CompactHistory(Record, frozen=True, kw_only=True):
     source: Literal["manual", "overflow", "threshold"]
 
 
+class RunHooks(Record, frozen=True, kw_only=True):
+    """Calls of the model that hooks look at before anybody is asked."""
+
+
+class CheckPrompts(Record, frozen=True, kw_only=True):
+    """Messages of the user that hooks look at before the model."""
+
+
+class AfterCalls(Record, frozen=True, kw_only=True):
+    """Calls have ended, and hooks are told."""
+
+
+class AskEndHooks(Record, frozen=True, kw_only=True):
+    """The turn would end so; hooks may ask for one more step, if they `may`."""
+
+    end: "Finish"
+    may: bool
+
+
 class Finish(Record, frozen=True, kw_only=True):
     """The turn is over; `limit` says which limit ended it, `notice` what else people should know."""
 
@@ -75,4 +111,15 @@ class CallModel(Record, frozen=True, kw_only=True):
     closing: Failure | None = None
 
 
-Action = RunCalls | AskPeople | CompactHistory | Finish | EndWithFailure | CallModel
+Action = (
+    RunHooks
+    | CheckPrompts
+    | AfterCalls
+    | AskEndHooks
+    | RunCalls
+    | AskPeople
+    | CompactHistory
+    | Finish
+    | EndWithFailure
+    | CallModel
+)

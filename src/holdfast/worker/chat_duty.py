@@ -25,6 +25,7 @@ from holdfast.telemetry.debug_recording import DebugRecorder
 from holdfast.telemetry.metrics import Metrics
 from holdfast.telemetry.trace_context import Tracing
 from holdfast.tools.family import Isolation
+from holdfast.tools.hooks.hooks import Hooks
 from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.worker.active_turn import ActiveTurn, StartedAgent
 from holdfast.worker.agent_starts import AgentStarts
@@ -57,6 +58,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         surroundings: Surroundings | None = None,
         files: StoredFiles | None = None,
         checkpoints: CallWatch | None = None,
+        hooks: Hooks | None = None,
         isolation: Isolation | None = None,
         tool_sources: tuple[ToolSource, ...] = (),
         crashes: Crashes | None = None,
@@ -75,6 +77,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
         self._surroundings = surroundings
         self._files = files
         self._checkpoints = checkpoints
+        self._hooks = hooks
         self._isolation = isolation
         self._tool_sources = tool_sources
         self._debug = debug
@@ -192,6 +195,7 @@ class ChatDuty(LeasedDuty[ChatId, Runner]):
             surroundings=self._surroundings,
             files=self._files,
             checkpoints=self._checkpoints,
+            hooks=self._hooks,
             tool_sources=self._tool_sources,
             debug=self._debug,
             tracing=self._tracing,

@@ -30,6 +30,7 @@ from holdfast.worker.actions import CompactHistory
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.debug_steps import compaction_failed, compaction_succeeded, recorded_compaction
 from holdfast.worker.generate import follow_limits, shown_files, wait_for_retry
+from holdfast.worker.hook_turns import before_compaction
 from holdfast.worker.stream import forget, stream
 from holdfast.worker.unfinished import failed_attempt, in_all, lost_attempt, spent_before
 
@@ -47,6 +48,7 @@ class Summary(Record, frozen=True, kw_only=True):
 
 async def compact(turn: ActiveTurn, action: CompactHistory) -> None:
     await wait_for_retry(turn)
+    await before_compaction(turn, action.source)
     spent = spent_before(turn)
     step = turn.new_step("compaction")
     await turn.chat.commit(*await lost_attempt(turn, "compaction"), BeginAttempt(admit=False))

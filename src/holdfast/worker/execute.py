@@ -15,6 +15,7 @@ from holdfast.telemetry.crash_marks import marked
 from holdfast.worker.actions import Action, CallModel
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import closes, in_vain, nudges
+from holdfast.worker.hook_calls import notes
 from holdfast.worker.owned_chat import NotOurs, Stale
 from holdfast.worker.perform import PerformedCall, perform
 from holdfast.worker.surroundings import mode_is_news, moved, wrote
@@ -83,7 +84,8 @@ async def _begin_started(turn: ActiveTurn, running: Running) -> None:
     asked = (await turn.chat.history()).calls
     for call in fresh:
         name = f"call {call.name[:50]} {call.call_id}"
-        work = marked(perform(turn, call, asked[call.call_id].input))
+        given = asked[call.call_id].input if call.input is None else call.input
+        work = marked(perform(turn, call, given))
         running[asyncio.create_task(work, name=name)] = call
 
 
@@ -123,6 +125,9 @@ async def _what_follows(
         return StartCalls(call_ids=(pending[0].call_id,))
     # Written files are checked first, but recording the ends of the calls does not wait for that.
     if not last or wrote(turn, view) or moved(view) or await mode_is_news(turn):
+        return None
+    # What hooks have to say enters with the results.
+    if await notes(turn, view):
         return None
     if isinstance(action := await decide(turn, view), CallModel):
         return BeginAttempt(

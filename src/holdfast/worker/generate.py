@@ -34,6 +34,8 @@ from holdfast.providers.interface import ModelRequest
 from holdfast.worker.actions import CallModel
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import closes, go_on, in_vain, nudges
+from holdfast.worker.hook_calls import held_for_hooks
+from holdfast.worker.hook_turns import has_end_hooks, prompts_due
 from holdfast.worker.progress import context_of
 from holdfast.worker.requests import measured, stored, with_request
 from holdfast.worker.stream import forget, stream
@@ -54,6 +56,12 @@ async def call_model(turn: ActiveTurn, action: CallModel) -> None:
     # What the attempts before said about the model, for the next one.
     limits = ModelLimits()
     while True:
+        if await prompts_due(turn):
+            # Hooks look at what entered with this attempt before any model does.
+            if noted := unfinished_step(turn, step, spent):
+                await turn.chat.commit(*noted)
+            turn.made_here, turn.begun = turn.episode, turn.episode
+            return
         turn.begun = None
         step = replace(step, attempts=turn.chat.view.chat.attempt)
         try:
@@ -178,13 +186,15 @@ async def _commit(turn: ActiveTurn, answer: ModelAnswer, step: NewStep, closing:
     if calls and (turn.setup.was_decided or any(call.waits_for == "approval" for call in calls)):
         await turn.hear_decisions()
         calls = turn.setup.new_calls(answer.parts, turn.clock.now(), modes)
+    calls = await held_for_hooks(turn, calls, answer.parts)
+    asks_at_end = not calls and await has_end_hooks(turn)
     message = NewMessage(
         role="assistant", parts=answer.parts, model=step.model, effort=turn.effort, usage=step.usage
     )
     pauses = answer.stop_reason == "pause" and not calls
     await turn.chat.commit(
         CommitStep(step=step, messages=(*_without_tools(step), message, *go_on(pauses)), calls=calls),
-        *(() if pauses else _what_follows(turn, calls, answer, step.usage)),
+        *(() if pauses or asks_at_end else _what_follows(turn, calls, answer, step.usage)),
     )
     stored(turn)
     forget(turn)
@@ -221,6 +231,8 @@ def _without_tools(step: NewStep) -> tuple[NewMessage, ...]:
 def _what_follows(
     turn: ActiveTurn, calls: Sequence[NewCall], answer: ModelAnswer, usage: Usage
 ) -> tuple[Command, ...]:
+    if any(call.waits_for == "hook" for call in calls):
+        return ()
     ready = [call.call_id for call in calls if call.outcome is None and call.waits_for is None]
     if ready:
         return () if turn.stopping else (StartCalls(call_ids=tuple(ready[: turn.settings.calls_at_once])),)

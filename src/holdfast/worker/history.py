@@ -16,7 +16,7 @@ from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
 from holdfast.prompt.history import PromptHistory
 from holdfast.prompt.modes import MODE
-from holdfast.prompt.notices import CLOSING, GO_ON, IN_VAIN, INSTRUCTIONS, NUDGE, closing
+from holdfast.prompt.notices import CLOSING, GO_ON, HOOK, IN_VAIN, INSTRUCTIONS, MORE_STEPS, NUDGE, closing
 from holdfast.worker.repeats import Repeats
 
 
@@ -44,6 +44,13 @@ class History:
         self.version = version
         self.prompt = PromptHistory()
         self.first_text: str | None = None
+        # In the newest turn: what the user said, what hooks added about which of it, and how often they asked
+        # for one more step.
+        self.prompts: list[HistoryEntry] = []
+        self.hook_keys: set[str] = set()
+        self.more_steps = 0
+        # What was said since the last answer or result.
+        self.tail: list[HistoryEntry] = []
         self._last_answer: HistoryEntry | None = None
         self._begin()
         self._extend(entries)
@@ -86,9 +93,14 @@ class History:
 
     def _look(self, entry: HistoryEntry) -> None:
         if entry.turn != self._turn:
+            self.prompts, self.hook_keys, self.more_steps = [], set(), 0
             # A new turn may retry what failed in the last one.
             self._turn, self._repeats = entry.turn, Repeats()
             self._in_vain, self._closing = False, None
+        if entry.role in ("assistant", "tool") or entry.boundary:
+            self.tail = []
+        else:
+            self.tail.append(entry)
         match entry.role:
             case "assistant":
                 self._look_at_answer(entry)
@@ -116,7 +128,14 @@ class History:
 
     def _look_at_word(self, entry: HistoryEntry) -> None:
         self.complete = False
+        if entry.role == "user":
+            self.prompts.append(entry)
         codes = [part.code for part in entry.parts if isinstance(part, Notice)]
+        if HOOK in codes:
+            self.hook_keys.add(_noted(entry, HOOK, "key"))
+            return
+        if MORE_STEPS in codes:
+            self.more_steps += 1
         if INSTRUCTIONS in codes:
             self.instructed_for = _noted(entry, INSTRUCTIONS, "workspace_id")
             return

@@ -131,7 +131,9 @@ class OwnedChat:
         """Commits the commands as one version, if nothing the worker relies on has changed."""
         fence = self.fence()
         change = await self._commit(fence, commands)
-        if self._history is not None and self._history.version == fence.history_version:
+        if change.removed_from is not None:
+            self._history = None
+        elif self._history is not None and self._history.version == fence.history_version:
             # The fence held, so history was what we thought it was.
             self._history.extend(self.view.chat.history_version, entries_of(change.messages))
         return change

@@ -9,6 +9,7 @@ from holdfast.store.steps import steps_of_turns
 from holdfast.worker.actions import Context, TurnProgress
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import History
+from holdfast.worker.hook_turns import read_hook_progress
 
 
 async def read_progress(turn: ActiveTurn, view: View) -> TurnProgress:
@@ -31,6 +32,7 @@ async def read_progress(turn: ActiveTurn, view: View) -> TurnProgress:
         compactions_in_vain=in_vain,
         told_in_vain=history.told_in_vain(chat.turn),
         closing=history.closing(chat.turn),
+        hooks=await read_hook_progress(turn, view, history),
     )
 
 

@@ -12,6 +12,7 @@ from holdfast.files.stored_files import StoredFiles
 from holdfast.prompt.sources import PromptChat
 from holdfast.telemetry.debug_recording import DebugRecorder
 from holdfast.telemetry.trace_context import Tracing
+from holdfast.tools.hooks.hooks import Hooks
 from holdfast.tools.registry import ToolRegistry, ToolSource
 from holdfast.worker.models import Models
 from holdfast.worker.settings import WorkerSettings
@@ -55,6 +56,7 @@ class Resources:
     surroundings: Surroundings | None = None
     files: StoredFiles | None = None
     checkpoints: CallWatch | None = None
+    hooks: Hooks | None = None
     # What else a chat has, by its owner and workspace.
     tool_sources: tuple[ToolSource, ...] = ()
     # Who writes the debug record; None: nobody.

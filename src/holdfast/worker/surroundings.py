@@ -15,13 +15,14 @@ from holdfast.prompt.sources import PromptChat
 from holdfast.prompt.workspace import NO_INSTRUCTIONS
 from holdfast.tools.modes import Mode, find_mode, is_read_only
 from holdfast.worker.active_turn import ActiveTurn
+from holdfast.worker.hook_calls import notes
 from holdfast.worker.resources import Surroundings
 
 
 async def said(turn: ActiveTurn) -> tuple[NewMessage, ...]:
     """The messages that are still to be committed."""
     surroundings = turn.resources.surroundings
-    found: list[NewMessage] = list(await _mode(turn))
+    found: list[NewMessage] = [*await notes(turn, turn.chat.view), *await _mode(turn)]
     if surroundings is None:
         return tuple(found)
     for messages in BEFORE_MODEL_CALL:

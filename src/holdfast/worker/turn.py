@@ -12,12 +12,17 @@ from holdfast.core.failures import Failure
 from holdfast.prompt.notices import IN_VAIN
 from holdfast.worker.actions import (
     Action,
+    AfterCalls,
+    AskEndHooks,
     AskPeople,
     CallModel,
+    CheckPrompts,
     CompactHistory,
     EndWithFailure,
     Finish,
+    HookProgress,
     RunCalls,
+    RunHooks,
     TurnLimits,
     TurnProgress,
 )
@@ -25,10 +30,15 @@ from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.compact import compact
 from holdfast.worker.execute import run_calls
 from holdfast.worker.generate import call_model
+from holdfast.worker.hook_calls import after_calls, judge_calls
+from holdfast.worker.hook_turns import ask_end_hooks, check_prompts
 from holdfast.worker.interrupt import finish_interrupt
 from holdfast.worker.progress import read_progress
 from holdfast.worker.repeats import STOP_AFTER
 
+# How often in a row hooks may ask for one more step.
+MORE_STEPS = 3
+NO_HOOKS = HookProgress()
 # How many summaries in a row may fail to help.
 COMPACTIONS_IN_VAIN = 2
 
@@ -53,6 +63,15 @@ async def take_actions(turn: ActiveTurn) -> None:
 
 async def take_action(turn: ActiveTurn) -> None:
     match await decide(turn, turn.chat.view):
+        case RunHooks():
+            # What they say is recorded with each run, then the calls are judged in one commit.
+            await judge_calls(turn)
+        case AfterCalls():
+            await after_calls(turn)
+        case CheckPrompts():
+            await check_prompts(turn)
+        case AskEndHooks() as action:
+            await ask_end_hooks(turn, action)
         case RunCalls():
             # Each call is started and finished by its own commit; the last one also starts the next attempt.
             await run_calls(turn, decide)
@@ -72,6 +91,8 @@ async def take_action(turn: ActiveTurn) -> None:
 
 async def decide(turn: ActiveTurn, view: View) -> Action:
     """The next action, if the chat were as this view says."""
+    if waits_for_hooks(view):
+        return RunHooks()
     if has_calls_to_run(view):
         # Every second action is this one, and it needs only the view.
         return RunCalls()
@@ -80,17 +101,28 @@ async def decide(turn: ActiveTurn, view: View) -> Action:
 
 def next_action(view: View, progress: TurnProgress, limits: TurnLimits) -> Action:
     """Checks in order of priority."""
-    # Calls that this server executes.
+    # Calls that hooks look at first; then those that this server executes.
+    if waits_for_hooks(view):
+        return RunHooks()
     if has_calls_to_run(view):
         return RunCalls()
     # Calls that wait for a person or a client. The others are finished; all results are committed together.
     calls = [call for call in view.calls if not call.abandoned]
     if any(call.state == "waiting" for call in calls):
         return AskPeople()
+    # Hooks are told of what the calls came to, and one may end the turn.
+    hooks = progress.hooks or NO_HOOKS
+    if hooks.calls_due:
+        return AfterCalls()
+    if hooks.stop is not None:
+        return Finish(notice=hooks.stop)
     # A tool that ends the turn has answered. Checked before a summary, which would hide that the tool was
     # called.
     if progress.ended_by_tool:
         return Finish()
+    # What a user says is looked at before any model sees it.
+    if hooks.prompts_due:
+        return CheckPrompts()
     # A limit was reached, and the model was asked to sum up: its answer is the last thing of this turn.
     complete = _is_complete(view, progress)
     if (closing := progress.closing) is not None:
@@ -107,12 +139,18 @@ def next_action(view: View, progress: TurnProgress, limits: TurnLimits) -> Actio
     )
     # The model has said its last word.
     if complete:
-        return Finish(notice=IN_VAIN if in_vain else None)
+        end = Finish(notice=IN_VAIN if in_vain else None)
+        asks = hooks.at_end and view.chat.turn_kind != "compaction"
+        return AskEndHooks(end=end, may=hooks.asked < MORE_STEPS) if asks else end
     # The step limit, the loop guard, the budget, or what binds the agent of a run.
     if (limit := _limit(view, progress, limits)) is not None:
         closes = limits.closing and not progress.over_budget and limit.kind in ("step_limit", "loop_guard")
         return CallModel(closing=limit) if closes else Finish(limit=limit)
     return CallModel(nudge=progress.repeats.nudge_is_due, in_vain=in_vain)
+
+
+def waits_for_hooks(view: View) -> bool:
+    return any(call.waits_for == "hook" and not call.abandoned for call in view.calls)
 
 
 def has_calls_to_run(view: View) -> bool:

@@ -70,6 +70,13 @@ export const mcpServersQuery = (workspaceId: string | null) =>
       (await call("GET /mcp-servers", { query: { workspace_id: workspaceId }, signal })).items,
   });
 
+export const hooksQuery = (workspaceId: string | null) =>
+  queryOptions({
+    queryKey: ["hooks", workspaceId],
+    queryFn: async ({ signal }) =>
+      (await call("GET /hooks", { query: { workspace_id: workspaceId }, signal })).items,
+  });
+
 export const mcpValuesQuery = queryOptions({
   queryKey: ["mcp-values"],
   queryFn: async ({ signal }) => (await call("GET /mcp-values", { signal })).items,

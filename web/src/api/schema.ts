@@ -833,6 +833,69 @@ export interface Health {
 export interface HistoryReset {
 }
 
+export interface HookRunShown {
+  id: string;
+  hook_id: string;
+  chat_id: string | null;
+  turn: number;
+  event: "user_prompt" | "pre_tool" | "post_tool" | "turn_end" | "agent_end" | "needs_you" | "pre_compact" | "run_end";
+  name: string;
+  call_id: string | null;
+  outcome: "passed" | "changed" | "blocked" | "failed" | "timed_out";
+  verdict: HookVerdict;
+  exit_code: number | null;
+  output: string;
+  started_at: string;
+  finished_at: string;
+}
+
+export interface HookRunShownPage {
+  items: HookRunShown[];
+  next_cursor: string | null;
+}
+
+export interface HookShown {
+  id: string;
+  source: "config" | "workspace";
+  path: string;
+  workspace_id: string | null;
+  event: "user_prompt" | "pre_tool" | "post_tool" | "turn_end" | "agent_end" | "needs_you" | "pre_compact" | "run_end";
+  matcher: string;
+  kind: "command" | "url";
+  name: string;
+  command: string;
+  url: string;
+  timeout_seconds: number;
+  on_failure: "continue" | "block";
+  state: "active" | "new" | "changed" | "refused" | "unusable";
+  error: string | null;
+  last_runs: HookRunShown[];
+}
+
+export interface HookShownPage {
+  items: HookShown[];
+  next_cursor: string | null;
+}
+
+export interface HookTrial {
+  outcome: "passed" | "changed" | "blocked" | "failed" | "timed_out";
+  verdict: HookVerdict;
+  exit_code: number | null;
+  output: string;
+  errors: string;
+  given: Record<string, unknown>;
+}
+
+export interface HookVerdict {
+  ruling: "none" | "allow" | "ask" | "deny";
+  reason: string;
+  input: Record<string, unknown> | null;
+  context: string;
+  message: string;
+  stop: boolean;
+  failure: string | null;
+}
+
 export interface KnownPrompt {
   name: string;
   description: string;
@@ -1422,7 +1485,7 @@ export interface Span {
   chat_id: string;
   message_id: string | null;
   turn: number;
-  kind: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check" | "title" | "summary";
+  kind: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check" | "title" | "summary" | "hook";
   name: string;
   input?: unknown;
   output?: unknown;
@@ -1935,7 +1998,7 @@ export interface Routes {
   "GET /feed": { query: { cursor?: string | null }; answer: undefined };
   "GET /workflow-runs/{run_id}/feed": { query: { cursor?: string | null }; answer: undefined };
   "GET /flow-runs/{flow_run_id}/feed": { query: { cursor?: string | null }; answer: undefined };
-  "GET /chats/{chat_id}/trace": { query: { limit?: number; cursor?: string | null; turn?: number | null; kind?: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check" | "title" | "summary" | null }; answer: SpanPage };
+  "GET /chats/{chat_id}/trace": { query: { limit?: number; cursor?: string | null; turn?: number | null; kind?: "turn" | "step" | "model_call" | "tool_call" | "agent" | "compaction" | "check" | "title" | "summary" | "hook" | null }; answer: SpanPage };
   "GET /chats/{chat_id}/trace/{span_id}": { answer: Span };
   "GET /chats/{chat_id}/context": { answer: ChatContext };
   "GET /chats/{chat_id}/context/diff": { query: { after?: string | null; before?: string | null }; answer: RequestDiff };
@@ -1989,6 +2052,9 @@ export interface Routes {
   "DELETE /mcp-values/{name}": { answer: undefined };
   "GET /chats/{chat_id}/mcp-questions": { answer: ServerQuestionPage };
   "POST /chats/{chat_id}/mcp-questions/{question_id}": { body: AnswerQuestion; answer: undefined };
+  "GET /hooks": { query: { workspace_id?: string | null }; answer: HookShownPage };
+  "GET /hooks/runs": { query: { hook_id?: string; limit?: number; cursor?: string | null }; answer: HookRunShownPage };
+  "POST /hooks/{hook_id}/test": { query: { workspace_id?: string | null }; answer: HookTrial };
   "GET /skills": { query: { workspace_id?: string | null; limit?: number; cursor?: string | null }; answer: SkillPage };
   "POST /files": { answer: FileShown };
   "GET /files/{file_id}": { answer: undefined };

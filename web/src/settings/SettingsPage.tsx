@@ -10,6 +10,7 @@ import { texts } from "@/texts";
 import { Agents } from "./Agents";
 import { Appearance } from "./Appearance";
 import { Approvals } from "./Approvals";
+import { Hooks } from "./Hooks";
 import { McpServers } from "./McpServers";
 import { Models } from "./Models";
 import { SECTIONS, type SectionId } from "./sections";
@@ -25,6 +26,7 @@ const PAGES: Record<SectionId, ComponentType> = {
   workspaces: Workspaces,
   templates: Templates,
   mcp: McpServers,
+  hooks: Hooks,
   approvals: Approvals,
   tokens: Tokens,
   users: Users,

@@ -11,6 +11,7 @@ import {
   Plug,
   ShieldCheck,
   Users,
+  Webhook,
 } from "lucide-react";
 import { texts } from "@/texts";
 
@@ -21,6 +22,7 @@ export type SectionId =
   | "workspaces"
   | "templates"
   | "mcp"
+  | "hooks"
   | "tokens"
   | "users"
   | "approvals";
@@ -41,6 +43,7 @@ export const SECTIONS: readonly SettingsSection[] = [
   { id: "workspaces", title: t.workspaces, icon: FolderGit2 },
   { id: "templates", title: t.templates, icon: FolderPlus },
   { id: "mcp", title: t.mcp, icon: Plug },
+  { id: "hooks", title: t.hooks, icon: Webhook },
   { id: "approvals", title: t.approvals, icon: ShieldCheck },
   { id: "tokens", title: t.tokens, icon: KeyRound },
   { id: "users", title: t.users, icon: Users, admin: true },

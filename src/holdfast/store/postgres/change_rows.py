@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from holdfast.chats.change import Change
 from holdfast.core.errors import Bug
 from holdfast.store.chat_rows import identity_row, indexed_row, moving_row
+from holdfast.store.outbox import event_row
 from holdfast.store.postgres.statement import FOLLOWING, statement
 from holdfast.store.rows import (
     call_row,
@@ -46,6 +47,7 @@ class Rows:
         self.turns_ended: list[Row] = []
         self.deliveries: list[Row] = []
         self.deliveries_taken: list[Row] = []
+        self.events: list[Row] = []
         self.following = (
             self.settings,
             self.labels,
@@ -65,6 +67,7 @@ class Rows:
             self.turns_ended,
             self.deliveries,
             self.deliveries_taken,
+            self.events,
         )
         assert len(self.following) == len(FOLLOWING)
 
@@ -105,6 +108,9 @@ class Rows:
         if change.deliveries or change.deliveries_taken:
             self.deliveries += [delivery_row(delivery) for delivery in change.deliveries]
             self.deliveries_taken += [(chat_id, key.child_id, key.turn) for key in change.deliveries_taken]
+
+        if change.events:
+            self.events += [event_row(event) for event in change.events]
 
     def _add_notices(self, change: Change, version: int) -> None:
         put, taken = {notice.id for notice in change.inbox_put}, set(change.inbox_taken)

@@ -15,6 +15,7 @@ from holdfast.core.errors import TryAgain
 from holdfast.core.ids import ChatId, Ids
 from holdfast.store.chat_rows import indexed_row, moving_row
 from holdfast.store.interface import Applied, Once, Replayed
+from holdfast.store.outbox import EventOutbox
 from holdfast.store.postgres.transaction import Session
 from holdfast.store.turn_times import TurnTimes
 
@@ -50,6 +51,7 @@ class CommandRequest:
     once: Once | None
     answer: asyncio.Future[Answer]
     times: TurnTimes
+    outbox: EventOutbox
     on_behalf: CallFence | None = None
     doubtful: Doubtful | None = None
 
@@ -67,7 +69,7 @@ class CommandRequest:
 
     def decide(self, view: View | None, facts: Facts, now: datetime, ids: Ids) -> Change | Refusal:
         decided = decide(self.chat_id, view, self.commands, fence=self.fence, facts=facts, now=now, ids=ids)
-        return decided if isinstance(decided, Refusal) else self.times.measured(decided)
+        return decided if isinstance(decided, Refusal) else self.outbox.kept(self.times.measured(decided))
 
     def tell(self, answer: Answer) -> None:
         if not self.answer.done():  # the caller may have stopped waiting

@@ -9,6 +9,7 @@ from functools import cache
 
 from holdfast.store.chat_rows import IDENTITY, INDEXED, MOVING, SETTINGS
 from holdfast.store.columns import listed
+from holdfast.store.outbox import EVENT
 from holdfast.store.rows import CALL, DELIVERY, FULL_OUTPUT, MESSAGE, NOTICE, QUEUED, STEP, TURN
 
 MOVED = (*MOVING, *INDEXED)
@@ -123,7 +124,7 @@ FOLLOWING: tuple[str, ...] = (
     ),
     _insert("inbox", "notice_put", (*NOTICE, "taken_version")),
     _update("inbox", "chat_item", "taken_version = r.version", "t.id = r.id::uuid"),
-    _insert("calls", "call_put_3", CALL)
+    _insert("calls", "call_put_4", CALL)
     + f" ON CONFLICT (chat_id, call_id) DO UPDATE SET {_excluded(CALL[2:])}",
     _insert("call_outputs", "output_put", FULL_OUTPUT)
     + " ON CONFLICT (chat_id, call_id, run) DO UPDATE SET text = excluded.text",
@@ -135,6 +136,7 @@ FOLLOWING: tuple[str, ...] = (
         "UPDATE deliveries d SET taken = true FROM unnest(%s::delivery_taken[]) r "
         "JOIN guarded g ON g.id = r.chat_id::uuid WHERE d.child_id = r.child_id::uuid AND d.turn = r.turn"
     ),
+    _insert("hook_events", "hook_event_put", EVENT) + " ON CONFLICT DO NOTHING",
 )
 
 

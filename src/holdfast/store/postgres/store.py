@@ -22,6 +22,7 @@ from holdfast.store import calls, idempotency_keys, integrity, tokens
 from holdfast.store.chats import LISTED_ONLY, Only
 from holdfast.store.hints import Announcer, hints_of, present
 from holdfast.store.interface import Applied, Choices, NewChat, Once, OnceOf, Publish, Replayed, SearchPage
+from holdfast.store.outbox import EventOutbox
 from holdfast.store.postgres import chat_import, presence, search, upkeep, worker_rows
 from holdfast.store.postgres.batching import LANES, Combiner
 from holdfast.store.postgres.change_writer import Carrier
@@ -72,6 +73,7 @@ class PostgresStore:
         self._aligned = AlignedClock(SystemClock())
         self._clock: Clock = clock or self._aligned
         self._times = TurnTimes(self._clock)
+        self.outbox = EventOutbox()
         self._ids = ids
         before_use = None if clock is None else self._set_clock
 
@@ -109,12 +111,12 @@ class PostgresStore:
         if founds_at_length(commands):
             return await self._found(chat_id, commands, once)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        asked = CommandRequest(chat_id, commands, fence, once, answer, self._times, on_behalf)
+        asked = CommandRequest(chat_id, commands, fence, once, answer, self._times, self.outbox, on_behalf)
         if not asked.is_wide and _may_be_decided_outside(commands, view):
             change = decide(chat_id, view, commands, fence=fence, now=self._clock.now(), ids=self._ids)
             # A refusal, or an empty change, is only trusted if it was decided on the current state.
             if isinstance(change, Change) and not change.is_empty and not change.others:
-                self._combiner.own(asked, self._times.measured(change))
+                self._combiner.own(asked, self.outbox.kept(self._times.measured(change)))
                 return await asked.answer
         self._combiner.ask(asked)
         return await asked.answer

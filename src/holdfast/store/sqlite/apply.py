@@ -21,6 +21,7 @@ from holdfast.store.chat_rows import (
     moving_row,
 )
 from holdfast.store.columns import listed
+from holdfast.store.outbox import EVENT, event_row
 from holdfast.store.query import Statement
 from holdfast.store.sqlite.connection import Connection
 
@@ -71,6 +72,7 @@ END_TURN = (
     "WHERE chat_id = ?1 AND number = ?2"
 )
 INSERT_DELIVERY = _insert("deliveries", rows.DELIVERY)
+INSERT_EVENT = f"{_insert('hook_events', EVENT)} ON CONFLICT DO NOTHING"
 TAKE_DELIVERY = "UPDATE deliveries SET taken = 1 WHERE child_id = ? AND turn = ?"
 
 _DELETED = "(SELECT value FROM json_each(?))"
@@ -130,6 +132,8 @@ def _rows_of(change: Change, version: int) -> Iterator[Statement]:
         yield INSERT_DELIVERY, rows.delivery_row(delivery)
     for key in change.deliveries_taken:
         yield TAKE_DELIVERY, (key.child_id, key.turn)
+    for event in change.events:
+        yield INSERT_EVENT, event_row(event)
 
 
 def run(connection: Connection, statements: list[Statement]) -> bool:

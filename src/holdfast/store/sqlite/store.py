@@ -22,6 +22,7 @@ from holdfast.store.facts import facts
 from holdfast.store.fold import may_follow
 from holdfast.store.hints import Announcer, hints_of, present, waited_for
 from holdfast.store.interface import Applied, Choices, NewChat, Once, OnceOf, Publish, Replayed, SearchPage
+from holdfast.store.outbox import EventOutbox
 from holdfast.store.query import Query, Statement
 from holdfast.store.sqlite import search, upkeep, worker_rows
 from holdfast.store.sqlite.apply import PARENT_DEPTH, apply, run, statements_of, write_settings
@@ -61,6 +62,7 @@ class SqliteStore:
         self._unwritten = Unwritten()
         self._leases = worker_rows.Leases(clock)
         self._times = TurnTimes(clock)
+        self.outbox = EventOutbox()
         self._writer_or_none = Writer(connect(True), file, self._unwritten, self._committed) if lock else None
         # Chats whose history may be ahead of the search index. Only a memory of where to look: the chat's row
         # says whether it is ahead, and a newly opened store checks all of them once.
@@ -125,7 +127,7 @@ class SqliteStore:
         change = decide(chat_id, view, commands, fence=fence, now=self._clock.now(), ids=self._ids)
         if isinstance(change, Refusal) or change.is_empty:
             return None
-        change = self._times.measured(change)
+        change = self.outbox.kept(self._times.measured(change))
         return change, statements_of(change, view.chat if view else None)
 
     def _decide(
@@ -142,7 +144,7 @@ class SqliteStore:
         )
         if isinstance(change, Refusal):
             return JobResult(change)
-        change = self._times.measured(change)
+        change = self.outbox.kept(self._times.measured(change))
         if view is not None and may_follow(change):
             if not change.is_empty:
                 self._unwritten.add(view, change)
@@ -232,7 +234,10 @@ class SqliteStore:
     ) -> tuple[T, list[Applied | Refusal]]:
         now = self._clock.now()
         decided = [decide(chat_id, None, commands, now=now, ids=self._ids) for chat_id, commands in chats]
-        decided = [one if isinstance(one, Refusal) else self._times.measured(one) for one in decided]
+        decided = [
+            one if isinstance(one, Refusal) else self.outbox.kept(self._times.measured(one))
+            for one in decided
+        ]
         prepared = [(one, [] if isinstance(one, Refusal) else statements_of(one, None)) for one in decided]
 
         def work(connection: Connection) -> JobResult[tuple[T, list[Applied | Refusal]]]:

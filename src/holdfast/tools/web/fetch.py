@@ -54,7 +54,7 @@ async def _hop(url: str, rules: FetchRules, resolve: Resolve | None) -> Fetched 
     except (OSError, UnicodeError):
         raise FetchFailed(f"The name {host} cannot be resolved.") from None
     try:
-        async with _session(addresses) as session, session.get(url, allow_redirects=False) as answer:
+        async with pinned_session(addresses) as session, session.get(url, allow_redirects=False) as answer:
             if answer.status in _REDIRECTS and (location := answer.headers.get("Location")):
                 return urljoin(url, location)
             content, cut = await _body(answer)
@@ -124,7 +124,8 @@ class _Pinned(AbstractResolver):
 
 
 @asynccontextmanager
-async def _session(addresses: list[str]) -> AsyncGenerator[aiohttp.ClientSession]:
+async def pinned_session(addresses: list[str]) -> AsyncGenerator[aiohttp.ClientSession]:
+    """Connects to these addresses alone, whatever name it is asked for."""
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(resolver=_Pinned(addresses), use_dns_cache=False, force_close=True),
         timeout=aiohttp.ClientTimeout(total=FETCH_SECONDS),

@@ -77,6 +77,12 @@ class PipedProgram:
     def exit_code(self) -> int | None:
         return self._process.returncode
 
+    async def ended(self) -> int:
+        """Waits for its end by itself; then all that it complained of is there."""
+        code = await self._process.wait()
+        await asyncio.wait({self._reading}, timeout=GRACE_SECONDS)
+        return code
+
     async def close(self) -> None:
         """Its input ends, which asks it to leave; then all of it is killed."""
         self.input.close()

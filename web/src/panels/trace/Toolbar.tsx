@@ -12,7 +12,7 @@ import { isAll, moved, type Shown, zoomed } from "./scale";
 
 const t = texts.panels.trace;
 
-const KINDS: readonly Span["kind"][] = ["model_call", "tool_call", "agent", "compaction", "check"];
+const KINDS: readonly Span["kind"][] = ["model_call", "tool_call", "agent", "compaction", "check", "hook"];
 const CLOSER = 2;
 const A_STEP = 0.5;
 

@@ -257,6 +257,7 @@ const UNUSUAL_MS: Record<Span["kind"], number> = {
   compaction: 120_000,
   tool_call: 60_000,
   check: 60_000,
+  hook: 60_000,
   title: 60_000,
   summary: 60_000,
 };

@@ -9,6 +9,7 @@ import {
   MessageSquare,
   Shrink,
   Tag,
+  Webhook,
   Wrench,
 } from "lucide-react";
 import type { Span } from "@/api/schema";
@@ -22,6 +23,7 @@ export const ICONS: Record<Span["kind"], LucideIcon> = {
   agent: Bot,
   compaction: Shrink,
   check: CircleCheck,
+  hook: Webhook,
   title: Tag,
   summary: Tag,
 };
@@ -34,6 +36,7 @@ const BARS: Record<Span["kind"], string> = {
   agent: "bg-soft",
   compaction: "bg-line-strong",
   check: "bg-good",
+  hook: "bg-soft",
   title: "bg-line-strong",
   summary: "bg-line-strong",
 };
