@@ -14,7 +14,6 @@ import {
   workspacesQuery,
 } from "@/api/queries";
 import type { Chat, WorkspaceAgent } from "@/api/schema";
-import { NewFromTemplate } from "@/settings/NewFromTemplate";
 import { texts } from "@/texts";
 import { Menu, MenuItem, MenuLine, MenuTitle } from "@/ui/Menu";
 import { TrustAgent } from "./TrustAgent";
@@ -150,55 +149,46 @@ interface PickProps {
 /** Also where there is none yet: how else would one find out that an agent can work in a directory? */
 export function WorkspacePicker({ value, onValue }: PickProps) {
   const navigate = useNavigate();
-  const [making, setMaking] = useState(false);
   const hasTemplates = (useQuery(templatesQuery).data ?? []).length > 0;
   const workspaces = (useQuery(workspacesQuery).data ?? []).filter(one => one.kind === "directory");
   const chosen = workspaces.find(one => one.id === value);
   return (
-    <>
-      <Menu
-        align="start"
-        trigger={
-          <Trigger
-            icon={FolderOpen}
-            label={t.workspace}
-            text={chosen?.name ?? t.noWorkspace}
-            unset={chosen === undefined}
-          />
-        }
-      >
-        <MenuTitle>{t.workspace}</MenuTitle>
-        <MenuItem checked={chosen === undefined} onSelect={() => onValue(null)}>
-          {t.noWorkspace}
+    <Menu
+      align="start"
+      trigger={
+        <Trigger
+          icon={FolderOpen}
+          label={t.workspace}
+          text={chosen?.name ?? t.noWorkspace}
+          unset={chosen === undefined}
+        />
+      }
+    >
+      <MenuTitle>{t.workspace}</MenuTitle>
+      <MenuItem checked={chosen === undefined} onSelect={() => onValue(null)}>
+        {t.noWorkspace}
+      </MenuItem>
+      {workspaces.map(one => (
+        <MenuItem key={one.id} checked={one === chosen} hint={one.path} onSelect={() => onValue(one.id)}>
+          {one.name}
         </MenuItem>
-        {workspaces.map(one => (
-          <MenuItem key={one.id} checked={one === chosen} hint={one.path} onSelect={() => onValue(one.id)}>
-            {one.name}
-          </MenuItem>
-        ))}
-        <MenuLine />
+      ))}
+      <MenuLine />
+      <MenuItem
+        icon={FolderPlus}
+        onSelect={() => void navigate({ to: "/settings/$section", params: { section: "workspaces" } })}
+      >
+        {t.addWorkspace}
+      </MenuItem>
+      {hasTemplates && (
         <MenuItem
           icon={FolderPlus}
-          onSelect={() => void navigate({ to: "/settings/$section", params: { section: "workspaces" } })}
+          onSelect={() => void navigate({ to: "/settings/$section", params: { section: "templates" } })}
         >
-          {t.addWorkspace}
+          {t.fromTemplate}
         </MenuItem>
-        {hasTemplates && (
-          <MenuItem icon={FolderPlus} onSelect={() => setMaking(true)}>
-            {t.fromTemplate}
-          </MenuItem>
-        )}
-      </Menu>
-      {making && (
-        <NewFromTemplate
-          onClose={() => setMaking(false)}
-          onMade={workspaceId => {
-            setMaking(false);
-            onValue(workspaceId);
-          }}
-        />
       )}
-    </>
+    </Menu>
   );
 }
 

@@ -146,6 +146,8 @@ export function Form({ onSubmit, onCancel, busy, error, save, children }: FormPr
       className="flex flex-col gap-4"
       onSubmit={event => {
         event.preventDefault();
+        // A dialog opened from another form, such as the box for messages, is not that form.
+        event.stopPropagation();
         onSubmit();
       }}
     >
