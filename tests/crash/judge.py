@@ -16,6 +16,7 @@ from holdfast.chats.commands import (
     Promote,
     Send,
 )
+from holdfast.chats.draft import LATE
 from holdfast.chats.view import Call
 from holdfast.core.ids import CallId, ChatId
 from holdfast.core.messages import Message
@@ -123,17 +124,21 @@ def whole(dump: Dump) -> Iterator[str]:
 
 
 def counted(dump: Dump) -> Iterator[str]:
-    """Steps are numbered without gaps, and no compaction is tried more than twice without progress."""
-    in_row = 0
-    for number, step in enumerate(dump.steps):
-        before = dump.steps[number - 1] if number else None
+    """Steps are numbered without gaps, and no turn compacts more than twice without progress. Attempts that
+    were given up after their turn had ended are not on the way; one that a death cut off is no try."""
+    steps = [step for step in dump.steps if step.number <= LATE]
+    for number, step in enumerate(steps):
+        before = steps[number - 1] if number else None
         expected = before.number + 1 if before is not None and before.turn == step.turn else 1
         if step.number != expected:
             yield f"step {step.turn}.{step.number} stands where {expected} should"
-        same_turn = before is not None and before.turn == step.turn
-        in_row = (in_row + 1 if same_turn else 1) if step.kind == "compaction" else 0
-        if in_row > 2:
-            yield "I-10: compacted more than twice without progress"
+    for turn in {step.turn for step in steps}:
+        finished = [step for step in steps if step.turn == turn and step.outcome == "finished"]
+        in_row = 0
+        for step in finished:
+            in_row = in_row + 1 if step.kind == "compaction" else 0
+            if in_row > 2:
+                yield f"I-10: compacted more than twice without progress in turn {turn}"
 
 
 # --- calls and their effects ---
