@@ -92,6 +92,15 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /workspaces/{workspace_id}/trust": READ,
     "POST /workspaces/{workspace_id}/trust": WRITE,
     "GET /skills": OWN_LIST,
+    "GET /templates": OWN_LIST,
+    "GET /templates/one": OWN_LIST,
+    "POST /templates/trust": MAKE,
+    "GET /workspace-builds": OWN_LIST,
+    "POST /workspace-builds": MAKE,
+    "GET /workspace-builds/{build_id}": READ,
+    "GET /hooks": OWN_LIST,
+    "GET /hooks/runs": OWN_LIST,
+    "POST /hooks/{hook_id}/test": WRITE,
     "POST /files": MAKE,
     "GET /files/{file_id}": READ,
     "GET /files/{file_id}/thumbnail": READ,
@@ -194,6 +203,8 @@ BODIES: dict[str, object] = {
         "items": [{"path": ".mcp.json", "hash": "0" * 64}],
         "decision": "trust",
     },
+    "POST /templates/trust": {"template": "nothing", "hash": "0" * 64, "decision": "trust"},
+    "POST /workspace-builds": {"template": "nothing"},
     "POST /mcp-servers": {"name": "fresh", "command": "no-such-program"},
     "POST /mcp-servers/sign-in": {"state": "x", "code": "y"},
     "PATCH /mcp-servers/{server_id}": {"enabled": True},
@@ -268,7 +279,8 @@ class Cast:
         self.ids["agent_id"] = (await own.post("agents", {"name": "mine"})).json["id"]
         program = {"name": "mine", "command": "no-such-program"}
         self.ids["server_id"] = (await own.post("mcp-servers", program)).json["id"]
-        self.ids["question_id"] = self.ids["debug_run_id"] = self.ids["server_id"]
+        self.ids |= dict.fromkeys(("question_id", "debug_run_id", "build_id"), self.ids["server_id"])
+        self.ids["hook_id"] = "0" * 16
         run = await own.post("workflow-runs", {"script": SCRIPT, "language": "python"})
         self.ids["run_id"] = run.json["id"]
         flow_run = await own.post("flow-runs", {"flow": FLOW})

@@ -23,6 +23,7 @@ BOUNDED = {
     "/chats/{chat_id}/debug/runs/{debug_run_id}": {".steps": "`limit` of them, from `first_step` on"},
     "/chats/{chat_id}/context": {".segments": "of one request"},
     "/chats/{chat_id}/context/diff": {".added": "of one request", ".dropped": "of one request"},
+    "/templates/one": {".files": "the first 200", ".services": "20"},
     "/mcp-servers/{server_id}": {
         **dict.fromkeys((".args", ".env", ".headers"), "checked when they are set"),
         **dict.fromkeys((".offered", ".prompts", ".tools"), "cut when a server lists them"),
