@@ -22,6 +22,7 @@ class AgentTrust:
     """`check_model` raises for a model that does not exist; `has_tool` says which tools exist."""
 
     name = KIND
+    is_missed = False
 
     def __init__(
         self,

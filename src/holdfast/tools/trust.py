@@ -2,7 +2,7 @@
 exactly this content; changed content is not trusted by anybody until they look again. A feature that reads
 such content registers a kind."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ from holdfast.tools.agent_names import WorkspaceRoots
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.files.file_root import Root
 from holdfast.workspaces.places.chat_directory import WorkspacePlace
-from holdfast.workspaces.places.trust_items import TrustItem
+from holdfast.workspaces.places.trust_items import TrustItem, gone_item
 
 
 class TrustKind(Protocol):
@@ -30,6 +30,12 @@ class TrustKind(Protocol):
         """What a workspace currently has of it. Blocks, and runs in a thread."""
         ...
 
+    @property
+    def is_missed(self) -> bool:
+        """Whether trusted content that is gone is told to people, until they decided on that too: it may have
+        refused something."""
+        ...
+
     def written(self, item: TrustItem, decision: TrustDecision) -> Query[Any] | None:
         """What else a decision writes, in the same transaction."""
         ...
@@ -37,8 +43,11 @@ class TrustKind(Protocol):
 
 @dataclass(frozen=True)
 class JudgedItem:
+    """`decided`: the last decision on its path, perhaps on other content."""
+
     item: TrustItem
     state: TrustState
+    decided: Decision | None = None
 
 
 class Trust:
@@ -68,12 +77,8 @@ class Trust:
         self, workspace_id: WorkspaceId, user_id: UserId, kind: str | None = None
     ) -> tuple[JudgedItem, ...]:
         """By kind and path; only of one kind, if one is given."""
-        found = await self._read(workspace_id, user_id, kind)
-        if not found:
-            return ()
-        decisions = await self._store.read(trust.of_workspace(workspace_id, user_id))
-        last = {(one.kind, one.path): one for one in decisions}
-        return tuple(JudgedItem(item, _state(item, last.get((item.kind, item.path)))) for item in found)
+        found, last = await self._read(workspace_id, user_id, kind)
+        return tuple(_judged(item, last.get((item.kind, item.path))) for item in found)
 
     async def trusted(self, kind: str, workspace_id: WorkspaceId, user_id: UserId) -> tuple[TrustItem, ...]:
         """Those that may run or act now: their content is what this user trusted."""
@@ -89,7 +94,7 @@ class Trust:
     ) -> Query[tuple[JudgedItem, ...]]:
         """The write of a decision on these (path, hash). InvalidInput: there is no such content, or it cannot
         be trusted. WrongState: it was changed meanwhile."""
-        found = await self._read(workspace_id, user_id, None)
+        found, _ = await self._read(workspace_id, user_id, None)
         chosen: list[TrustItem] = []
         for path, content_hash in wanted:
             here = [item for item in found if item.path == path]
@@ -121,22 +126,38 @@ class Trust:
         more = self._kinds[item.kind].written(item, made)
         return [trust.decide(made), *(() if more is None else (more,))]
 
-    async def _read(self, workspace_id: WorkspaceId, user_id: UserId, kind: str | None) -> list[TrustItem]:
-        """None if the workspace cannot be read."""
+    async def _read(
+        self, workspace_id: WorkspaceId, user_id: UserId, kind: str | None
+    ) -> tuple[list[TrustItem], Mapping[tuple[str, str], TrustDecision]]:
+        """What there is to decide on, and the last decisions, by kind and path."""
         kinds = [one for one in self._kinds.values() if kind in (None, one.name)]
         if self._places is None or not kinds:
-            return []
+            return [], {}
+        found: list[TrustItem] = []
         try:
             root = await self._places.root_of(WorkspacePlace(workspace_id, user_id))
             found = await blocking(lambda: [item for one in kinds for item in one.read(root)])
         except TryAgain:
             raise
         except HoldfastError:
-            return []
-        return sorted(found, key=lambda item: (item.kind, item.path))
+            pass  # it cannot be read: as if nothing were there
+        missed = {one.name for one in kinds if one.is_missed}
+        if not found and not missed:
+            return [], {}
+        decisions = await self._store.read(trust.of_workspace(workspace_id, user_id))
+        there = {(item.kind, item.path) for item in found}
+        found += [
+            gone
+            for one in decisions
+            if one.kind in missed and (one.kind, one.path) not in there
+            if (gone := gone_item(one.kind, one.path)).hash != one.hash and one.decision == "trust"
+        ]
+        found.sort(key=lambda item: (item.kind, item.path))
+        return found, {(one.kind, one.path): one for one in decisions}
 
 
-def _state(item: TrustItem, last: TrustDecision | None) -> TrustState:
+def _judged(item: TrustItem, last: TrustDecision | None) -> JudgedItem:
     state = state_of(last, item.hash)
     # Whatever was decided before: content that cannot be read in full is not what anybody trusted.
-    return "changed" if state == "trusted" and item.error is not None else state
+    state = "changed" if state == "trusted" and item.error is not None else state
+    return JudgedItem(item, state, None if last is None else last.decision)

@@ -14,12 +14,13 @@ from holdfast.core.shapes import Json
 from holdfast.prompt.notices import hook_says, hook_stopped
 from holdfast.store import hook_runs
 from holdfast.tools.hooks.definitions import Hook
+from holdfast.tools.hooks.hooks import KnownHooks
 from holdfast.tools.hooks.inputs import Occasion, parts_of
 from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.hook_runs import HooksSaid, ask, call_key, deciding, has_hooks, place_of, wanted
 from holdfast.worker.new_calls import new_calls
 
-CHANGED_HOOKS = "Hooks of this workspace were changed and nobody has trusted them yet."
+CHANGED_HOOKS = "Trusted hooks of this workspace were changed or removed, and nobody has decided on that yet."
 
 
 async def held_for_hooks(
@@ -28,14 +29,13 @@ async def held_for_hooks(
     """The calls of an answer; those that a hook looks at wait for it."""
     if not calls or not has_hooks(turn):
         return tuple(calls)
-    hooks = await deciding(turn, "pre_tool")
-    every = await _unsettled(turn)
+    known = await _guarding(turn)
     inputs = {part.call_id: part.input for part in parts if isinstance(part, ToolCall)}
     return tuple(
         replace(call, waits_for="hook", approval=None, deadline_seconds=None)
         if call.outcome is None
         and call.name != STRUCTURED_OUTPUT
-        and (every or wanted(hooks, _before(turn, call, inputs.get(call.call_id))))
+        and (known.unsettled or wanted(known.hooks, _before(turn, call, inputs.get(call.call_id))))
         else call
         for call in calls
     )
@@ -44,12 +44,11 @@ async def held_for_hooks(
 async def judge_calls(turn: ActiveTurn) -> None:
     waiting = [call for call in turn.chat.view.calls if call.waits_for == "hook" and not call.abandoned]
     asked = (await turn.chat.history()).calls
-    hooks = await deciding(turn, "pre_tool")
-    unsettled = await _unsettled(turn)
+    known = await _guarding(turn)
     said: list[HooksSaid] = []
     for call in waiting:
-        one = await ask(turn, hooks, _before(turn, call, asked[call.call_id].input))
-        if unsettled and one.ruling in ("none", "allow"):
+        one = await ask(turn, known.hooks, _before(turn, call, asked[call.call_id].input))
+        if known.unsettled and one.ruling in ("none", "allow"):
             one = replace(one, ruling="ask", reason=CHANGED_HOOKS, name="")
         said.append(one)
     await turn.hear_decisions()
@@ -85,9 +84,11 @@ def _ruled(turn: ActiveTurn, call: NewCall, said: HooksSaid) -> NewCall:
             return call
 
 
-async def _unsettled(turn: ActiveTurn) -> bool:
+async def _guarding(turn: ActiveTurn) -> KnownHooks:
     hooks = turn.resources.hooks
-    return hooks is not None and await turn.chat.prepare(lambda: hooks.unsettled(place_of(turn)))
+    if hooks is None or hooks.is_empty():
+        return KnownHooks()
+    return await turn.chat.prepare(lambda: hooks.guarding(place_of(turn)))
 
 
 def _before(turn: ActiveTurn, call: Call | NewCall, call_input: Json) -> Occasion:

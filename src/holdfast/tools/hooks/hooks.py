@@ -3,7 +3,7 @@ only while their content, and that of the files they name, is what its user trus
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holdfast.core.errors import HoldfastError
 from holdfast.core.hooks import EventName
@@ -11,11 +11,12 @@ from holdfast.core.ids import ChatId, UserId, WorkspaceId
 from holdfast.core.shapes import Json
 from holdfast.core.trust import TrustState
 from holdfast.store import trust as trust_rows
+from holdfast.store import workspaces
 from holdfast.store.interface import Store
 from holdfast.tools.hooks.decisions import HookEnd
 from holdfast.tools.hooks.definitions import DECIDING, Hook
 from holdfast.tools.hooks.programs import HookPrograms
-from holdfast.tools.hooks.settings_file import KIND, HookTrust, hooks_of
+from holdfast.tools.hooks.settings_file import KIND, are_its_files, hooks_of
 from holdfast.tools.trust import Trust
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.commands.mounts import CommandPlace
@@ -32,6 +33,15 @@ class HookPlace:
     chat_id: ChatId
     owner_id: UserId
     workspace_id: WorkspaceId | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownHooks:
+    """`unsettled`: hooks that the user trusted were changed or are gone, and nobody has decided since. What
+    they would have objected to is a person's to decide: whoever can write a file could switch them off."""
+
+    hooks: tuple[Hook, ...] = ()
+    unsettled: bool = False
 
 
 class Hooks:
@@ -77,21 +87,47 @@ class Hooks:
 
     async def of(self, place: HookPlace) -> tuple[Hook, ...]:
         """Those of the configuration, then those of the workspace that are trusted now."""
+        return (await self._known(place)).hooks
+
+    async def _known(self, place: HookPlace) -> KnownHooks:
         configured = self._configured()
         if self._looked_at is None or time.monotonic() - self._looked_at >= BELIEVED_SECONDS:
             await self.look()
         if not self._any_trusted or place.workspace_id is None:
-            return configured
-        return (*configured, *await self._trusted(place, place.workspace_id))
+            return KnownHooks(hooks=configured)
+        trusted = await self._trusted(place, place.workspace_id)
+        return replace(trusted, hooks=(*configured, *trusted.hooks))
 
-    async def _trusted(self, place: HookPlace, workspace_id: WorkspaceId) -> tuple[Hook, ...]:
-        items = await self._trust.trusted(KIND, workspace_id, place.owner_id)
-        if items and await self._workspaces.draft_of(place) is not None:
-            # Its programs run in the draft, where an agent may have changed what was trusted.
+    async def _trusted(self, place: HookPlace, workspace_id: WorkspaceId) -> KnownHooks:
+        """In a worktree those of the repository's own workspace count too: else an agent would be free of
+        them by working in a worktree."""
+        found = await self._store.read(workspaces.workspace(workspace_id, place.owner_id))
+        if found is None:
+            return KnownHooks()
+        origin = found
+        if found.worktree is not None:
+            repository = found.worktree.repository
+            origin = await self._store.read(workspaces.at_path(repository, place.owner_id)) or found
+        judged = await self._trust.items(origin.id, place.owner_id, KIND)
+        hooks: list[Hook] = []
+        if origin.id != found.id:
+            own = await self._trust.items(found.id, place.owner_id, KIND)
+            decided = [one for one in own if one.state in ("trusted", "refused")]
+            hooks += [
+                hook for one in decided if one.state == "trusted" for hook in hooks_of(one.item, found.id)
+            ]
+            paths = {one.item.path for one in decided}
+            judged = tuple(one for one in judged if one.item.path not in paths)
+        unsettled = any(one.state == "changed" and one.decided == "trust" for one in judged)
+        items = [one.item for one in judged if one.state == "trusted"]
+        if items and (origin.id != found.id or await self._workspaces.draft_of(place) is not None):
+            # Its programs run in another directory, where an agent may have changed what was trusted.
             root = await self._workspaces.root_of(place)
-            there = {(item.path, item.hash) for item in await blocking(lambda: HookTrust().read(root))}
-            items = tuple(item for item in items if (item.path, item.hash) in there)
-        return tuple(hook for item in items for hook in hooks_of(item, workspace_id))
+            same = await blocking(lambda: [are_its_files(root, item) for item in items])
+            unsettled = unsettled or not all(same)
+            items = [item for item, is_same in zip(items, same, strict=True) if is_same]
+        hooks += [hook for item in items for hook in hooks_of(item, origin.id)]
+        return KnownHooks(hooks=tuple(hooks), unsettled=unsettled)
 
     async def all_of_workspace(
         self, workspace_id: WorkspaceId, owner_id: UserId
@@ -117,13 +153,13 @@ class Hooks:
         found = {hook.id: hook for hook in await self.of(place) if hook.decides and hook.error is None}
         return tuple(found.values())
 
-    async def unsettled(self, place: HookPlace) -> bool:
-        """Whether hooks that the user trusted were changed since: what they would have objected to is a
-        person's to decide, or whoever can write the file could switch them off."""
-        if place.workspace_id is None or self.is_empty() or not self._any_trusted:
-            return False
-        judged = await self._trust.items(place.workspace_id, place.owner_id, KIND)
-        return any(one.state == "changed" for one in judged)
+    async def guarding(self, place: HookPlace) -> KnownHooks:
+        """Those that calls wait for, as they are at one moment."""
+        if self.is_empty():
+            return KnownHooks()
+        known = await self._known(place)
+        found = {hook.id: hook for hook in known.hooks if hook.decides and hook.error is None}
+        return replace(known, hooks=tuple(hook for hook in found.values() if hook.event == "pre_tool"))
 
     # --- running ---
 

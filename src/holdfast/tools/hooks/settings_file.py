@@ -41,6 +41,7 @@ class HookTrust:
     """Those files as content to be trusted. What is shown is what would run: their hooks alone."""
 
     name = KIND
+    is_missed = True
 
     def read(self, root: Root) -> Sequence[TrustItem]:
         with root.open() as tree:
@@ -56,9 +57,8 @@ class HookTrust:
         if not written:
             return None
         shown = json.dumps({"hooks": written}, indent=2, ensure_ascii=False)
-        words = [_without_project(word) for command in _texts_in(written) for word in _words(command)]
         try:
-            words += list(_scripts(tree))
+            words = _named_by(tree, written)
         except InvalidInput as error:
             return TrustItem(
                 kind=KIND, path=path, hash=combined_hash(shown, ()), text=shown, error=error.text
@@ -67,6 +67,22 @@ class HookTrust:
 
     def written(self, item: TrustItem, decision: TrustDecision) -> Query[Any] | None:
         return None
+
+
+def _named_by(tree: Tree, written: Mapping[str, Any]) -> list[str]:
+    words = [_without_project(word) for command in _texts_in(written) for word in _words(command)]
+    return [*words, *_scripts(tree)]
+
+
+def are_its_files(root: Root, item: TrustItem) -> bool:
+    """Whether the files that its hooks name are in this directory too, as they were when it was read."""
+    try:
+        written = cast(dict[str, Any], msgspec.json.decode(item.text))["hooks"]
+        with root.open() as tree:
+            here = trust_item(root, tree, KIND, item.path, item.text, _named_by(tree, written))
+    except (msgspec.DecodeError, KeyError, TypeError, HoldfastError):
+        return False
+    return here.error is None and here.files == item.files
 
 
 def written_hooks(text: str, path: str) -> Mapping[str, Any]:

@@ -24,6 +24,7 @@ class McpTrust:
     """The file as content to be trusted."""
 
     name = KIND
+    is_missed = False
 
     def read(self, root: Root) -> Sequence[TrustItem]:
         with root.open() as tree:

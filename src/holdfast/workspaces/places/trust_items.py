@@ -78,6 +78,12 @@ def trust_item(root: Root, tree: Tree, kind: str, path: str, text: str, words: I
     return TrustItem(kind=kind, path=path, hash=combined_hash(text, files), text=text, files=files)
 
 
+def gone_item(kind: str, path: str) -> TrustItem:
+    """What stands for content that somebody trusted and that is not there any more."""
+    text = "It is gone, or there is nothing in it any more."
+    return TrustItem(kind=kind, path=path, hash=combined_hash(text, ()), text=text)
+
+
 def combined_hash(text: str, files: Iterable[NamedFile]) -> str:
     """Of the text alone where no file is named, as `sha256sum` gives it."""
     digest = hashlib.sha256(text.encode())
