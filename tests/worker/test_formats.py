@@ -185,3 +185,13 @@ async def test_a_model_that_cannot_says_so(engine: Engine) -> None:
     assert view.chat.last_error.kind == "config"
     assert "does not run web_search" in view.chat.last_error.message
     assert engine.asked == []
+
+
+async def test_without_the_web_the_provider_does_not_search_either(engine: Engine) -> None:
+    configure(engine, "responses", provider_tools=("web_search",))
+    engine.server.queue(say("Yes."))
+    engine.start()
+    chat_id = await engine.create("Hello", web=False)
+    await engine.idle(chat_id)
+    kinds = {tool["type"] for tool in engine.asked[0].body["tools"]}
+    assert kinds == {"function"}

@@ -47,6 +47,7 @@ def created(applied: Applied, settings: Settings, agent: NamedAgent | None) -> C
         max_steps=settings.max_steps,
         provider_tools=settings.provider_tools,
         debug=settings.debug,
+        web=settings.web,
         mode=state.mode,
         writes=state.writes,
     )
@@ -104,6 +105,7 @@ def chosen(chat: Chat, settings: Settings, agent: NamedAgent | None) -> Chat:
         max_steps=settings.max_steps,
         provider_tools=settings.provider_tools,
         debug=settings.debug,
+        web=settings.web,
     )
 
 

@@ -79,6 +79,7 @@ class CreateChat(Border, frozen=True, kw_only=True):
     mode: ModeName | None = None
     writes: Writes | None = None
     debug: bool = False
+    web: bool = True
 
 
 class ChangeChat(Border, frozen=True, kw_only=True):
@@ -96,6 +97,7 @@ class ChangeChat(Border, frozen=True, kw_only=True):
     mode: ModeName | UnsetType = UNSET
     writes: Writes | UnsetType = UNSET
     debug: bool | UnsetType = UNSET
+    web: bool | UnsetType = UNSET
 
 
 class ForkChat(Border, frozen=True, kw_only=True):
@@ -137,6 +139,7 @@ async def create_chat(
             max_steps=data.max_steps,
             provider_tools=data.provider_tools,
             debug=check_debug(services, data.debug),
+            web=data.web,
             mode=data.mode or (None if agent is None else agent.mode) or BUILD,
             writes=writes_of(services, data.writes, agent),
         )
@@ -288,6 +291,8 @@ def _choices(services: Services, data: ChangeChat, chat: Chat) -> Choices:
         new["provider_tools"] = data.provider_tools
     if data.debug is not UNSET:
         new["debug"] = check_debug(services, data.debug)
+    if data.web is not UNSET:
+        new["web"] = data.web
     if data.budget is not UNSET:
         new["budget"] = None if data.budget is None else budget_in(data.budget)
     return new

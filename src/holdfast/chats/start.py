@@ -48,6 +48,7 @@ class Start(Record, frozen=True, kw_only=True):
     max_steps: int | None = None
     provider_tools: tuple[ProviderTool, ...] | None = None
     debug: bool = False
+    web: bool = True
     mode: str = BUILD
     writes: Writes = "direct"
 
@@ -129,6 +130,7 @@ def _settings(start: Start) -> Settings:
         max_steps=start.max_steps,
         provider_tools=start.provider_tools,
         debug=start.debug,
+        web=start.web,
     )
 
 

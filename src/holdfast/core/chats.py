@@ -50,6 +50,8 @@ class Settings(Record, frozen=True, kw_only=True):
     provider_tools: tuple[ProviderTool, ...] | None = None
     # Whether the debug record is switched on for this chat.
     debug: bool = False
+    # Whether its agent may use the web: our tools for it, and the provider's own search.
+    web: bool = True
 
 
 class Found(Record, frozen=True, kw_only=True):
@@ -110,6 +112,8 @@ class Chat(Record, frozen=True, kw_only=True):
     writes: Writes = "direct"
     # Whether the debug record is switched on for this chat.
     debug: bool = False
+    # Whether its agent may use the web: our tools for it, and the provider's own search.
+    web: bool = True
 
 
 class ListedChat(Chat, frozen=True, kw_only=True):

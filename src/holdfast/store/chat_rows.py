@@ -209,7 +209,8 @@ def usage_of(value: str) -> Usage:
 
 SETTINGS = columns(
     "chat_id title title_source summary model effort workspace_id agent pinned "
-    "budget_tokens budget_usd_micros labels tools client_tools instructions max_steps provider_tools debug"
+    "budget_tokens budget_usd_micros labels tools client_tools instructions max_steps provider_tools debug "
+    "web"
 )
 
 
@@ -234,6 +235,7 @@ def settings_row(chat_id: ChatId, settings: Settings) -> Written:
         settings.max_steps,
         None if settings.provider_tools is None else encode_text(settings.provider_tools),
         settings.debug,
+        settings.web,
     )
 
 
@@ -257,4 +259,5 @@ def settings_of(row: Row, at: int = 0) -> Settings:
         max_steps=row[at + 15],
         provider_tools=None if row[at + 16] is None else _provider_tools(row[at + 16]),
         debug=bool(row[at + 17]),
+        web=bool(row[at + 18]),
     )

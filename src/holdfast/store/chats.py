@@ -308,6 +308,7 @@ def _chat_of(
         max_steps=settings.max_steps,
         provider_tools=settings.provider_tools,
         debug=settings.debug,
+        web=settings.web,
         mode=state.mode,
         writes=state.writes,
     )

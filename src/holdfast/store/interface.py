@@ -105,6 +105,7 @@ class Choices(TypedDict, total=False):
     max_steps: int | None
     provider_tools: tuple[ProviderTool, ...] | None
     debug: bool
+    web: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,10 @@ class ToolRegistry:
             (tool for tool in self._more.values() if tool.name in wanted),
         )
 
+    def without(self, names: Iterable[str]) -> "ToolRegistry":
+        left_out = set(names)
+        return self.only(tool.name for tool in self if tool.name not in left_out)
+
     def unknown(self, name: str) -> str:
         """What to tell a model that asked for a tool that does not exist."""
         known = [*self._tools, *self._more]

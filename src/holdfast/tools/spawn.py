@@ -139,6 +139,8 @@ class Spawning:
             origin=FromChat(chat_id=context.chat_id, call_id=context.call_id),
             # Whoever looks into a chat looks into its sub-agents too.
             debug=chosen.debug,
+            # Nor does one reach through them what it may not reach itself.
+            web=chosen.web,
             root_id=view.chat.root_id,
             parts=(Text(text=wanted.prompt),),
             name=wanted.label,

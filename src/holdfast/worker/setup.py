@@ -22,6 +22,7 @@ from holdfast.tools.choice import names_of
 from holdfast.tools.contract import Tool
 from holdfast.tools.modes import Mode
 from holdfast.tools.registry import ToolRegistry
+from holdfast.tools.web.web_tools import WEB_TOOLS
 from holdfast.worker.actions import TurnLimits
 from holdfast.worker.models import Models
 from holdfast.worker.new_calls import Permitted, new_calls
@@ -144,6 +145,8 @@ def _tools(
     everything: ToolRegistry, chosen: Settings, agent: NamedAgent | None, terms: Terms | None
 ) -> ToolRegistry:
     tools = everything.only(agent.tools if agent else None).only(names_of(chosen.tools))
+    if not chosen.web:
+        tools = tools.without(WEB_TOOLS)
     if terms is None:
         return tools
     answer = terms.answer
@@ -152,10 +155,11 @@ def _tools(
 
 
 def _provider_tools(chosen: Settings, config: ModelConfig | None) -> tuple[ProviderTool, ...]:
-    """What was switched for the chat; else what is configured for the model."""
-    if chosen.provider_tools is not None:
-        return chosen.provider_tools
-    return () if config is None else config.provider_tools
+    """What was switched for the chat; else what is configured for the model. Nothing of the web where that is
+    switched off."""
+    of_model = () if config is None else config.provider_tools
+    wanted = of_model if chosen.provider_tools is None else chosen.provider_tools
+    return tuple(tool for tool in wanted if chosen.web or tool not in WEB_TOOLS)
 
 
 def _definitions(tools: ToolRegistry, client_tools: Iterable[ClientTool]) -> tuple[ToolDefinition, ...]:

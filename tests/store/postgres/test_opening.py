@@ -264,7 +264,7 @@ async def test_the_types_rows_travel_in_are_what_the_rows_are(empty_postgres_url
     expected = {
         "chat_moved_2": ("id", "before", *MOVED),
         "chat_created_3": CREATED,
-        "settings_chosen_4": (*SETTINGS, "words"),
+        "settings_chosen_5": (*SETTINGS, "words"),
         "message_put": MESSAGE,
         "queued_put_2": QUEUED,
         "notice_put": (*NOTICE, "taken_version"),

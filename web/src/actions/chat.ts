@@ -7,6 +7,8 @@ import {
   CornerLeftUp,
   Download,
   GitFork,
+  Globe,
+  GlobeLock,
   Link,
   Pencil,
   Pin,
@@ -152,6 +154,20 @@ export const chatActions: readonly Action[] = [
     run: chat => change(chat, { archived: false }),
   }),
   onChat({
+    id: "chat.web_off",
+    title: t.webOff,
+    icon: GlobeLock,
+    when: chat => chat.web && !chat.archived,
+    run: chat => change(chat, { web: false }),
+  }),
+  onChat({
+    id: "chat.web_on",
+    title: t.webOn,
+    icon: Globe,
+    when: chat => !chat.web && !chat.archived,
+    run: chat => change(chat, { web: true }),
+  }),
+  onChat({
     id: "chat.delete",
     title: t.delete,
     icon: Trash2,
@@ -184,6 +200,7 @@ function changeBody(body: {
   writes?: "direct" | "review";
   provider_tools?: Chat["provider_tools"];
   debug?: boolean;
+  web?: boolean;
 }) {
   return body;
 }

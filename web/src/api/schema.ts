@@ -141,6 +141,7 @@ export interface ChangeChat {
   mode?: string;
   writes?: "direct" | "review";
   debug?: boolean;
+  web?: boolean;
 }
 
 export interface ChangeDecision {
@@ -265,6 +266,7 @@ export interface Chat {
   mode: string;
   writes: "direct" | "review";
   debug: boolean;
+  web: boolean;
 }
 
 export interface ChatContext {
@@ -386,6 +388,7 @@ export interface CreateChat {
   mode?: string | null;
   writes?: "direct" | "review" | null;
   debug?: boolean;
+  web?: boolean;
 }
 
 export interface CreateServer {
@@ -949,6 +952,7 @@ export interface ListedChat {
   mode: string;
   writes: "direct" | "review";
   debug: boolean;
+  web: boolean;
   found: Found | null;
 }
 

@@ -53,6 +53,7 @@ export function chatWith(change: Partial<Chat> = {}): Chat {
     max_steps: null,
     provider_tools: null,
     debug: false,
+    web: true,
     mode: "build",
     writes: "direct",
     ...change,

@@ -28,6 +28,8 @@ export const actions = {
   rename: "Rename this chat",
   pin: "Pin this chat",
   unpin: "Unpin this chat",
+  webOff: "Switch the web off for this chat",
+  webOn: "Switch the web on for this chat",
   archive: "Archive this chat",
   unarchive: "Restore this chat",
   fork: "Fork this chat",

@@ -92,7 +92,7 @@ _CREATE = (
 FOLLOWING: tuple[str, ...] = (
     (
         f"INSERT INTO settings ({listed(SETTINGS)}, words) "
-        f"SELECT {picked(SETTINGS)}, array_to_tsvector(r.words) FROM unnest(%s::settings_chosen_4[]) r "
+        f"SELECT {picked(SETTINGS)}, array_to_tsvector(r.words) FROM unnest(%s::settings_chosen_5[]) r "
         "JOIN guarded g ON g.id = r.chat_id::uuid"
     ),
     _insert("labels", "label_put", ("chat_id", "label")),

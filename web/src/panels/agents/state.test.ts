@@ -37,6 +37,7 @@ function agent(change: Partial<Chat>): Chat {
     max_steps: null,
     provider_tools: null,
     debug: false,
+    web: true,
     mode: "build",
     writes: "direct",
     ...change,
