@@ -66,6 +66,7 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "POST /chats/{chat_id}/changes/reject": WRITE,
     "POST /chats/{chat_id}/changes/undo": WRITE,
     "POST /chats/{chat_id}/changes/rewind": WRITE,
+    "POST /chats/{chat_id}/changes/commit-message": WRITE,
     "GET /usage": OWN_LIST,
     "GET /chats/{chat_id}/export": READ,
     "GET /chats/{chat_id}/file": READ,

@@ -208,6 +208,7 @@ WITHOUT = {
     "POST session",
     "DELETE session",
     # Changes nothing.
+    "POST chats/{chat_id}/changes/commit-message",
     "POST model-configs/{name}/test",
     # What is done already is named, or there is nothing left to do: a second time changes no file.
     "POST chats/{chat_id}/changes/apply",

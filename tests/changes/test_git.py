@@ -58,6 +58,25 @@ async def test_commit_branch_and_patch(server: Serving, tmp_path: Path) -> None:
     assert await asyncio.to_thread(git, other, "log", "-1", "--format=%s") == "Say bye"
 
 
+async def test_a_message_is_proposed(server: Serving) -> None:
+    if not walled(server):
+        pytest.skip("without a wall git is not run")
+    admin = server.admin
+    workspace_id, root = await workspace(server)
+    chat = await admin.start_chat("say: hi", workspace_id=workspace_id)
+    await admin.until_settled(chat["id"])
+    path = f"chats/{chat['id']}/changes/commit-message"
+    assert (await admin.post(path)).code == "wrong_state", "nothing was changed"
+    (root / "new.txt").write_text("new\n")
+    proposed = await admin.post(path)
+    assert proposed.json == {"message": "Change files with the demo model", "source": "model"}
+    spans = (await admin.get(f"chats/{chat['id']}/trace?kind=summary")).json["items"]
+    assert len({span["id"] for span in spans}) == len(spans) == 1
+    aside = await admin.start_chat("say: hi")
+    nowhere = await admin.post(f"chats/{aside['id']}/changes/commit-message")
+    assert nowhere.code == "wrong_state"
+
+
 async def test_worktrees_of_agents_are_listed_and_removed(server: Serving) -> None:
     if not walled(server):
         pytest.skip("without a wall there are no worktrees")

@@ -253,7 +253,10 @@ def test_changes_are_committed_on_a_branch(page: Page, person: Person) -> None:
     with page.expect_download() as patch:
         panel.get_by_label("Download as a patch").click()
     assert "line seven" in patch.value.path().read_text()
-    panel.get_by_label("Commit message").fill("Line seven")
+    panel.get_by_role("button", name="Propose a message").click()
+    message = panel.get_by_label("Commit message")
+    expect(message).to_have_value("Change files with the demo model")
+    message.fill("Line seven")
     page.keyboard.press("Enter")
     expect(page.get_by_text(re.compile("Committed .* on agent/notes"))).to_be_visible()
     expect(panel).to_contain_text("No changes")

@@ -8,11 +8,17 @@ from msgspec import Meta
 
 from holdfast.api.problems import invalid
 from holdfast.api.services import By, InPath, With, needs, own_chat
+from holdfast.api.workspaces import own_workspace
 from holdfast.changes.control import DecidedChanges, Rewound
 from holdfast.changes.selection import ChangeSelection, ChosenChange
 from holdfast.core.changes import ChangeShown, RewindWhat
+from holdfast.core.errors import WrongState
 from holdfast.core.ids import MessageId, is_uuid7
 from holdfast.core.shapes import Border, Record
+from holdfast.worker.commit_messages import ProposedMessage
+from holdfast.workspaces.blocking import blocking
+from holdfast.workspaces.git.changes import diff_workspace
+from holdfast.workspaces.git.repositories import repository_of
 
 Path = Annotated[str, Meta(min_length=1, max_length=4096)]
 Number = Annotated[int, Meta(ge=0, le=100_000)]
@@ -121,6 +127,21 @@ async def rewind_chat(chat_id: InPath, data: JSONBody[RewindChat], services: Wit
     )
 
 
+@post("/chats/{chat_id:str}/changes/commit-message", guards=[needs("chats:write")], status_code=200)
+async def propose_commit_message(chat_id: InPath, services: With, caller: By) -> ProposedMessage:
+    """A message for a commit of what is in the chat's workspace, by a model: the one for titles, else the
+    chat's own. What it cost is counted with the chat."""
+    chat = await own_chat(services, caller, chat_id)
+    if chat.workspace_id is None:
+        raise WrongState("The chat has no workspace, so there is nothing to commit.")
+    found = await own_workspace(services, caller, chat.workspace_id)
+    repository = await blocking(lambda: repository_of(found, services.workspaces.roots))
+    diff = await diff_workspace(services.walled, services.workspaces.root(found), repository)
+    if diff.is_empty:
+        raise WrongState("There is nothing to commit.")
+    return await services.commit_messages.propose(chat, diff.text)
+
+
 def _selection(data: ChangeDecision) -> ChangeSelection:
     given = [name for name in data.__struct_fields__ if getattr(data, name) not in (None, False)]
     if len(given) != 1:
@@ -138,6 +159,13 @@ def _selection(data: ChangeDecision) -> ChangeSelection:
 
 router = Router(
     "/",
-    route_handlers=[list_changes, apply_changes, reject_changes, undo_changes, rewind_chat],
+    route_handlers=[
+        list_changes,
+        apply_changes,
+        reject_changes,
+        undo_changes,
+        rewind_chat,
+        propose_commit_message,
+    ],
     tags=["changes"],
 )

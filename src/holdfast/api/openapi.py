@@ -47,7 +47,7 @@ LAST_EVENT: dict[str, Any] = {
     "description": "The id of the last event seen; takes precedence over `cursor`.",
     "schema": {"type": "string"},
 }
-# A caller who signs in or out is nobody yet or any more; a trial changes nothing; files that are as they were
+# A caller who signs in or out is nobody yet or any more; a trial and a proposal change nothing; files that are as they were
 # asked to be stay so; and what talks with somebody else's program cannot promise to do it once.
 KEYLESS = (
     *("sign_in", "sign_out", "try_model_config"),
@@ -59,6 +59,9 @@ KEYLESS = (
         "commit",
         "branch",
         "remove_worktree",
+        "keep_worktree",
+        "merge_worktree",
+        "propose_commit_message",
     ),
     *("answer_mcp_question", "finish_mcp_sign_in", "approve_mcp_tools", "connect_mcp_server"),
     *("use_mcp_prompt", "try_mcp_server", "try_hook"),

@@ -46,6 +46,7 @@ from holdfast.tools.registry import ToolRegistry as Tools
 from holdfast.tools.templates.builds import WorkspaceBuilds
 from holdfast.tools.templates.catalogue import TemplateCatalogue
 from holdfast.tools.trust import Trust
+from holdfast.worker.commit_messages import CommitMessages
 from holdfast.workspaces.code.code_indexes import CodeIndexes
 from holdfast.workspaces.commands.walled_programs import Walled
 from holdfast.workspaces.git.worktrees import Worktrees
@@ -90,6 +91,7 @@ class Services:
     changes: ChangeControl
     worktrees: Worktrees
     worktree_merge: WorktreeMerge
+    commit_messages: CommitMessages
     runs: Runs
     flow_runs: FlowRuns
     # The configuration as it is now: it may be read again while the server runs.

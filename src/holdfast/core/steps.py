@@ -12,8 +12,8 @@ from holdfast.core.usage import Usage
 # What started a turn. A compaction requested between turns is a turn of its own.
 TurnKind = Literal["message", "notice", "retry", "compaction"]
 TurnOutcome = Literal["finished", "interrupted", "failed"]
-# Titles and summaries are made beside the turn that they are about, after its end.
-StepKind = Literal["model", "compaction", "title", "summary"]
+# Titles, summaries and commit messages are made beside the turn that they are about, after its end.
+StepKind = Literal["model", "compaction", "title", "summary", "commit_message"]
 
 
 class Step(Record, frozen=True, kw_only=True):
@@ -40,6 +40,18 @@ class Step(Record, frozen=True, kw_only=True):
     # The request it was, and what the provider's cache did for it. None: nobody looked.
     segments: SegmentChange | None = None
     cache: StepCache | None = None
+
+    @property
+    def beside(self) -> str | None:
+        """What tells it from the other steps beside its turn; None: it is one of the turn's own. A turn has
+        one title and one summary, and any number of commit messages."""
+        match self.kind:
+            case "title" | "summary":
+                return self.kind
+            case "commit_message":
+                return self.id
+            case "model" | "compaction":
+                return None
 
 
 class Turn(Record, frozen=True, kw_only=True):

@@ -59,9 +59,9 @@ def model_span(chat_id: ChatId, turn: int, number: int) -> tuple[str | int, ...]
     return ("model", chat_id, turn, number)
 
 
-def side_span(chat_id: ChatId, turn: int, kind: str) -> tuple[str | int, ...]:
-    """Of the title or the summary that is made beside this turn."""
-    return ("side", chat_id, turn, kind)
+def side_span(chat_id: ChatId, turn: int, beside: str) -> tuple[str | int, ...]:
+    """Of a title, a summary or a commit message that is made beside this turn (`Step.beside`)."""
+    return ("side", chat_id, turn, beside)
 
 
 def call_span(chat_id: ChatId, call_id: str) -> tuple[str | int, ...]:

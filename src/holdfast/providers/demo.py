@@ -162,6 +162,8 @@ def _steps(request: ModelRequest, place: ScriptPosition) -> Sequence[Step]:
         return (Say(text=f"A summary by the demo model of {len(request.messages)} messages."),)
     if request.purpose == "title":
         return (Say(text="A chat with the demo model"),)
+    if request.purpose == "commit_message":
+        return (Say(text="Change files with the demo model"),)
     if not place.script and (asked := _asked_shape(request)) is not None:
         return (asked,)
     if not place.script:

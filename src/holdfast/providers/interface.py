@@ -14,7 +14,7 @@ from holdfast.core.usage import Usage
 from holdfast.providers.configs import ModelConfig
 from holdfast.providers.exchanges import ExchangeLog
 
-Purpose = Literal["turn", "compaction", "title"]
+Purpose = Literal["turn", "compaction", "title", "commit_message"]
 StopReason = Literal["stop", "tool_calls", "length", "content_filter", "pause"]
 
 

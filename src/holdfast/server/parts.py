@@ -36,7 +36,9 @@ from holdfast.telemetry.debug_recording import DebugRecorder
 from holdfast.telemetry.metrics import Metrics
 from holdfast.telemetry.trace_export import TraceExport
 from holdfast.worker.chat_duty import ChatDuty
+from holdfast.worker.commit_messages import CommitMessages
 from holdfast.worker.models import ConfiguredModels
+from holdfast.worker.side_calls import SideCalls
 
 
 @dataclass(kw_only=True)
@@ -103,10 +105,12 @@ async def opened(
                 store, clock, ids, metrics, lambda: known_secrets(following.config, providers, environ)
             )
         )
+        models = ConfiguredModels(providers, prices)
+        beside = SideCalls(store=store, models=models, clock=clock, ids=ids, metrics=metrics, tracing=tracing)
         chats = ChatDuty(
             store=store,
             bus=bus,
-            models=ConfiguredModels(providers, prices),
+            models=models,
             tools=box.tools,
             settings=worker_settings(config, walled=following.walled),
             metrics=metrics,
@@ -162,6 +166,7 @@ async def opened(
                 changes=box.changes,
                 worktrees=box.worktrees,
                 worktree_merge=box.worktree_merge,
+                commit_messages=CommitMessages(beside, lambda: following.config.titles.model or None),
                 runs=box.workflows.runs,
                 flow_runs=box.flows.runs,
                 config=lambda: following.config,

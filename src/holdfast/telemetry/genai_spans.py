@@ -221,8 +221,8 @@ def _step(
         attributes |= _content("gen_ai.input.messages", asked)
         attributes |= _content("gen_ai.output.messages", () if answer is None else (answer,))
     of = (
-        side_span(chat_id, step.turn, step.kind)
-        if step.kind in ("title", "summary")
+        side_span(chat_id, step.turn, step.beside)
+        if step.beside is not None
         else model_span(chat_id, step.turn, step.number)
     )
     failed = step.outcome == "failed"

@@ -55,8 +55,10 @@ def spans(
     found = [_turn(chat_id, turn, said) for turn in turns]
     for step in steps:
         answer = said.get(step.message_id) if step.message_id else None
-        if step.kind in ("title", "summary"):
-            found.append(_beside(chat_id, step, step.kind))
+        if step.beside is not None:
+            # A commit message is a summary too: of what was changed.
+            kind = "title" if step.kind == "title" else "summary"
+            found.append(_beside(chat_id, step, kind, step.beside))
         elif step.kind == "compaction":
             found.append(_compaction(chat_id, step, answer, outputs))
         else:
@@ -161,10 +163,10 @@ def _compaction(chat_id: ChatId, step: Step, answer: Message | None, outputs: Ma
     )
 
 
-def _beside(chat_id: ChatId, step: Step, kind: SpanKind) -> Span:
-    """What it came to is the chat's title or summary."""
+def _beside(chat_id: ChatId, step: Step, kind: SpanKind, beside: str) -> Span:
+    """What it came to is the chat's title or summary, or what a person was proposed."""
     return replace(
-        _step(chat_id, step, kind, step.model or kind), id=f"{kind}-{step.turn}", cache=_cache(step)
+        _step(chat_id, step, kind, step.model or kind), id=f"{beside}-{step.turn}", cache=_cache(step)
     )
 
 

@@ -2,31 +2,23 @@
 person wrote."""
 
 import asyncio
-from contextlib import aclosing
 
 import structlog
 from msgspec.structs import replace
 
-from holdfast.core.clock import Stopwatch
-from holdfast.core.errors import AttemptFailed, HoldfastError
-from holdfast.core.failures import Failure
-from holdfast.core.ids import StepId
+from holdfast.core.errors import HoldfastError
 from holdfast.core.parts import Text
-from holdfast.core.steps import Step, StepKind
+from holdfast.core.steps import StepKind
 from holdfast.core.text import one_line
 from holdfast.core.titles import LONGEST, title_of
-from holdfast.prompt.segments import estimate
 from holdfast.prompt.summaries import ASK_LINE, ASK_TITLE, LINE_SYSTEM
-from holdfast.providers.assemble import Assembler
-from holdfast.providers.estimates import with_estimates
 from holdfast.providers.interface import ModelRequest, PromptMessage
 from holdfast.providers.redact import without_secrets
-from holdfast.store.chats import standing
 from holdfast.store.interface import Choices
-from holdfast.store.side_steps import note
 from holdfast.worker.active_turn import ActiveTurn
-from holdfast.worker.debug_steps import record_end, recorded_end, recorded_line
+from holdfast.worker.debug_steps import recorded_line
 from holdfast.worker.owned_chat import Texts
+from holdfast.worker.side_calls import SideCall, SideCalls
 
 log = structlog.get_logger(__name__)
 
@@ -87,7 +79,6 @@ def _shown(line: str) -> str:
 
 async def _ask(turn: ActiveTurn, number: int, kind: StepKind, text: str) -> str:
     model = turn.models.resolve(turn.settings.title_model)
-    watch = Stopwatch(turn.clock)
     request = ModelRequest(
         model=model.config,
         system=(LINE_SYSTEM,),
@@ -100,60 +91,22 @@ async def _ask(turn: ActiveTurn, number: int, kind: StepKind, text: str) -> str:
     recorded = await recorded_line(turn, number, model, request, "title" if kind == "title" else "summary")
     if recorded is not None:
         request = replace(request, exchanges=recorded)
-    assembler = Assembler(turn.new_call_id)
-    failure: Failure | None = None
-    heard = whole = False
-    try:
-        with recorded_end(recorded):
-            async with aclosing(model.adapter.stream(request)) as events:
-                async for event in events:
-                    heard = True
-                    assembler.add(event)
-                    if assembler.full:
-                        break
-        whole = not assembler.full
-        return " ".join(part.text for part in assembler.answer().parts if isinstance(part, Text))
-    except AttemptFailed as failed:
-        failure = failed.failure
-        raise
-    finally:
-        if recorded is not None and not heard:
-            recorded.run.end("interrupted" if failure is None else "error")
-        if heard:
-            answer = assembler.answer() if whole else assembler.partial()
-            used = with_estimates(
-                answer.usage,
-                input_tokens=estimate(request),
-                output_tokens=assembler.output_estimate,
-                whole=whole,
-            )
-            outcome = "finished" if whole else "interrupted" if failure is None else "failed"
-            step = Step(
-                id=StepId(turn.resources.ids.uuid7(watch.now())),
-                turn=number,
-                number=0,
-                kind=kind,
-                model=model.config.name,
-                provider=model.provider.name,
-                response_id=answer.response_id,
-                failures=() if failure is None else (failure,),
-                usage=turn.models.priced(model, replace(answer, usage=used)),
-                started_at=watch.started_at,
-                finished_at=watch.now(),
-                outcome=outcome,
-            )
-            if recorded is not None:
-                if outcome == "finished":
-                    recorded.completed(answer, step.usage)
-                record_end(recorded.run, outcome)
-            await asyncio.shield(_count(turn, step))
-
-
-async def _count(turn: ActiveTurn, step: Step) -> None:
-    """Whatever the chat does meanwhile, and whoever has it."""
-    if await turn.chat.store.read(standing(turn.chat.chat_id)) is None:
-        return  # deleted: nobody is to pay for it any more
-    await turn.chat.store.write(note(turn.chat.chat_id, step))
-    turn.chat.metrics.noted(step)
-    if turn.resources.tracing is not None:
-        turn.resources.tracing.made_beside(turn.chat.chat_id, step.turn)
+    calls = SideCalls(
+        store=turn.chat.store,
+        models=turn.models,
+        clock=turn.clock,
+        ids=turn.resources.ids,
+        metrics=turn.chat.metrics,
+        tracing=turn.resources.tracing,
+    )
+    return await calls.ask(
+        SideCall(
+            id=calls.new_id(),
+            chat_id=turn.chat.chat_id,
+            turn=number,
+            kind=kind,
+            model=model,
+            request=request,
+            recorded=recorded,
+        )
+    )

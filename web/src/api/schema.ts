@@ -1167,6 +1167,11 @@ export interface PromptText {
   text: string;
 }
 
+export interface ProposedMessage {
+  message: string;
+  source: "model" | "chat";
+}
+
 export interface ProviderShown {
   name: string;
   kind: string;
@@ -1994,6 +1999,7 @@ export interface Routes {
   "POST /chats/{chat_id}/changes/reject": { body: ChangeDecision; answer: DecidedChanges };
   "POST /chats/{chat_id}/changes/undo": { body: ChangeDecision; answer: DecidedChanges };
   "POST /chats/{chat_id}/changes/rewind": { body: RewindChat; answer: Rewound };
+  "POST /chats/{chat_id}/changes/commit-message": { answer: ProposedMessage };
   "GET /chats/{chat_id}/approvals": { query: { limit?: number; cursor?: string | null }; answer: ApprovalRulePage };
   "DELETE /chats/{chat_id}/approvals/{rule_id}": { answer: undefined };
   "GET /approvals": { query: { limit?: number; cursor?: string | null }; answer: UserRulePage };

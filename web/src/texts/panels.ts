@@ -381,6 +381,7 @@ export const panels = {
       message: "Commit message",
       branchName: "Name of the new branch",
       commit: "Commit",
+      propose: "Propose a message",
       branch: "Make branch",
       newBranch: "New branch",
       patch: "Download as a patch",

@@ -152,7 +152,7 @@ function Workspace({ chatId, workspaceId, split, tabs }: WorkspaceProps) {
         <p className="border-line border-t px-3 py-1.5 text-warn text-xs">{t.truncated}</p>
       )}
       <Worktrees workspaceId={workspaceId} onDone={() => void refetch()} />
-      {files.length > 0 && <GitBar workspaceId={workspaceId} onDone={() => void refetch()} />}
+      {files.length > 0 && <GitBar chatId={chatId} workspaceId={workspaceId} onDone={() => void refetch()} />}
       <SendComments chatId={chatId} />
     </div>
   );
