@@ -1,7 +1,11 @@
 """Advice on changed files: what no longer parses, imports that vanished; and that no text takes long."""
 
+import pytest
+
 from holdfast.changes.advice import advice
 from holdfast.core.clock import Stopwatch, SystemClock
+from tests.api.serving import Serving
+from tests.changes.test_changes import call, changes, run, started, walled
 
 CODE = "import os\nfrom typing import Any, cast\n\nprint(os.sep, cast(Any, 1))\n"
 
@@ -35,3 +39,27 @@ def test_no_text_takes_long() -> None:
         advice("a.py", f"import os\n{text}", text)
         advice("a.json", "{}", text)
     assert watch.seconds < 30
+
+
+async def test_source_code_that_parses_no_more(server: Serving) -> None:
+    """Asked of a process behind the wall; what was broken before is not named."""
+    if not walled(server):
+        pytest.skip("without a wall nothing is parsed")
+    chat_id, root = await started(server)
+    (root / "broken.py").write_text("x = (\n")
+    (root / "page.js").write_text("let x = 1;\n")
+    writes = {
+        "hello.py": "def hello():\nprint()\n",
+        "broken.py": "y = (\n",
+        "page.js": "let x = {;\n",
+        "fine.py": "x = 1\n",
+    }
+    script = "".join(call("write_file", path=path, content=text) for path, text in writes.items())
+    await run(server.admin, chat_id, script + "say: done")
+    for _ in range(2):
+        said = {item["path"]: item["advice"] for item in await changes(server.admin, chat_id)}
+        (why,) = said.pop("hello.py")
+        assert why.startswith("It does not parse: line 2: expected an indented block")
+        (why,) = said.pop("page.js")
+        assert why.startswith("It does not parse: line 1")
+        assert said == {"broken.py": [], "fine.py": []}

@@ -47,8 +47,9 @@ LAST_EVENT: dict[str, Any] = {
     "description": "The id of the last event seen; takes precedence over `cursor`.",
     "schema": {"type": "string"},
 }
-# A caller who signs in or out is nobody yet or any more; a trial and a proposal change nothing; files that are as they were
-# asked to be stay so; and what talks with somebody else's program cannot promise to do it once.
+# A caller who signs in or out is nobody yet or any more; a trial and a proposal change nothing; files that
+# are as they were asked to be stay so; and what talks with somebody else's program cannot promise
+# to do it once.
 KEYLESS = (
     *("sign_in", "sign_out", "try_model_config"),
     *(

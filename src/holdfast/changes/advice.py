@@ -1,6 +1,6 @@
 """What looks wrong with a changed file, as advice that holds nothing up: it no longer parses, or an import
 vanished that is still used. Pure and cheap, linear in the length of the texts: an agent wrote them. Nothing
-of the file is run."""
+of the file is run. Source code is parsed elsewhere (`parse_advice`)."""
 
 import json
 import re

@@ -20,6 +20,7 @@ from holdfast.changes.listing import (
     with_renames,
 )
 from holdfast.changes.objects import Objects
+from holdfast.changes.parse_advice import CheckedTexts, parse_advice, texts_to_check
 from holdfast.changes.placing import state_at
 from holdfast.changes.reversing import Reversal, reverse
 from holdfast.changes.review import WAITING, DecidedReview, ReviewDecision, picked
@@ -47,6 +48,7 @@ from holdfast.core.shapes import Record
 from holdfast.store import changes, collisions, messages
 from holdfast.store.interface import Store
 from holdfast.workspaces.blocking import finishing
+from holdfast.workspaces.code.parse_checks import ParseChecks
 from holdfast.workspaces.files.file_root import Root
 from holdfast.workspaces.files.git_guard import Guard
 from holdfast.workspaces.places.chat_directory import NO_CHAT, Workspaces
@@ -75,9 +77,11 @@ class ChangeControl:
         workspaces: Workspaces,
         checkpoints: Checkpoints,
         drafts: Drafts,
+        parses: ParseChecks,
         clock: Clock,
         ids: Ids,
     ) -> None:
+        self._parses = parses
         self._drafts = drafts
         self._store = store
         self._workspaces = workspaces
@@ -102,10 +106,19 @@ class ChangeControl:
             raise InvalidInput(
                 "There is no such checkpoint. Use turn, base, or the id of one.", field="since"
             )
-        return await self._shown(chat, wanted), kept
+        texts: dict[str, CheckedTexts] = {}
+        items = await self._shown(chat, wanted, texts)
+        said = await parse_advice(self._parses, texts)
+        return tuple(
+            replace(item, advice=(*said[item.id], *item.advice)) if item.id in said else item
+            for item in items
+        ), kept
 
-    async def _shown(self, chat: Chat, rows: Iterable[FileChange]) -> tuple[ChangeShown, ...]:
-        """Changes as people see them, without what their own operations wrote."""
+    async def _shown(
+        self, chat: Chat, rows: Iterable[FileChange], texts: dict[str, CheckedTexts] | None = None
+    ) -> tuple[ChangeShown, ...]:
+        """Changes as people see them, without what their own operations wrote. `texts` takes what is to be
+        parsed."""
         found = [
             chain
             for chain in chains(row for row in rows if row.step)
@@ -126,7 +139,7 @@ class ChangeControl:
             items = await finishing(
                 lambda: [
                     replace(
-                        self._item(chain, contents, chat, collided.get(chain.path, ())),
+                        self._item(chain, contents, chat, collided.get(chain.path, ()), texts),
                         message_id=_message_of(chain, made_by),
                     )
                     for chain in found
@@ -134,12 +147,21 @@ class ChangeControl:
             )
         return with_renames(items, found)
 
-    def _item(self, chain: Chain, contents: Contents, chat: Chat, collided: Sequence[ChatId]) -> ChangeShown:
+    def _item(
+        self,
+        chain: Chain,
+        contents: Contents,
+        chat: Chat,
+        collided: Sequence[ChatId],
+        texts: dict[str, CheckedTexts] | None,
+    ) -> ChangeShown:
         item = shown_chain(chain, contents, chat.id, collisions=[one for one in collided if one != chat.id])
         if item.state not in ("pending", "applied"):
             return item
-        said = advice(chain.path, text_in(chain.before, contents), text_in(chain.after, contents))
-        return replace(item, advice=said)
+        before, after = text_in(chain.before, contents), text_in(chain.after, contents)
+        if texts is not None and (checked := texts_to_check(chain, before, after)) is not None:
+            texts[item.id] = checked
+        return replace(item, advice=advice(chain.path, before, after))
 
     # --- taking back ---
 

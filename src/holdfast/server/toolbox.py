@@ -65,6 +65,7 @@ from holdfast.tools.web.fetched import FetchRules
 from holdfast.tools.web.web_tools import WebSettings
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.code.code_indexes import CodeIndexes
+from holdfast.workspaces.code.parse_checks import ParseChecks
 from holdfast.workspaces.commands.cgroups import Cgroups
 from holdfast.workspaces.commands.check import Checks
 from holdfast.workspaces.commands.limits import CommandLimits
@@ -187,7 +188,7 @@ async def toolbox(
         drafts = Drafts(store, roots, walled)
         workspaces.drafts = for_calls.drafts = drafts
         checkpoints = Checkpoints(store, workspaces, data, clock, ids)
-        changes = ChangeControl(store, workspaces, checkpoints, drafts, clock, ids)
+        changes = ChangeControl(store, workspaces, checkpoints, drafts, ParseChecks(walled), clock, ids)
         set_up_commands = SetUpCommands(processes)
         git_templates = GitTemplates(data, set_up_commands, clock, ids)
         await asyncio.to_thread(git_templates.remove_left_over)
