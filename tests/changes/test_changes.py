@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.api.serving import Client, Serving
 from tests.api.test_workspaces import workspace
+from tests.api.watching import watching
 from tests.changes.trees import tree_of
 
 
@@ -203,3 +204,27 @@ async def test_a_rewind_needs_a_chat_at_rest(admin: Client) -> None:
     assert (refused.status, refused.code) == (409, "wrong_state")
     await admin.post(f"chats/{chat['id']}/interrupt")
     await admin.until_settled(chat["id"])
+
+
+async def test_a_diff_reaches_watchers_when_its_call_ends(server: Serving) -> None:
+    """Not when its step ends: the second call of the step is held open meanwhile."""
+    admin = server.admin
+    chat_id, root = await started(server)
+    write = call("write_file", path="early.txt", content="early\n")
+    held = call("execute", command="until [ -e go ]; do sleep 0.1; done")
+    both = f"calls: {write.strip().removeprefix('call: ')}; {held.removeprefix('call: ')}"
+    async with watching(admin, chat_id) as watcher:
+        await watcher.until(lambda one: "caught_up" in one.names)
+        sent = await admin.post(f"chats/{chat_id}/messages", {"content": f"{both}say: done"})
+        assert sent.status == 201, sent
+        await watcher.until(lambda one: "changes" in one.names)
+        (item,) = next(data["items"] for name, _, data in watcher.events if name == "changes")
+        assert (item["path"], item["operation"], item["additions"]) == ("early.txt", "create", 1)
+        assert "+early" in item["diff"]
+        # Nothing of the step's results is in history yet.
+        roles = [message["role"] for message in await admin.messages(chat_id)]
+        assert roles[-1] == "assistant"
+        assert (await admin.chat(chat_id))["status"] == "running"
+        (root / "go").touch()
+        done = await admin.until_settled(chat_id)
+        assert done["status"] == "idle", done
