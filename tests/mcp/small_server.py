@@ -53,7 +53,8 @@ def called(request: dict[str, Any]) -> None:
     given = request["params"].get("arguments", {}).get("text", "")
     if "hang" in MODES:
         return
-    if "die" in MODES:
+    if "die" in MODES or ("die-once" in MODES and not Path("died").exists()):
+        Path("died").touch()
         os._exit(3)
     if "wrong-id" in MODES:
         say({"jsonrpc": "2.0", "id": 999_999, "result": {"content": []}})
@@ -88,6 +89,13 @@ def called(request: dict[str, Any]) -> None:
         content.append({"type": "image", "data": "not base64!", "mimeType": "image/png"})
         content.append({"type": "image", "data": PICTURE, "mimeType": "image/png"})
         content.append({"type": "text", "text": "lone \ud800 and \0"})
+    if "samples" in MODES:
+        asked = {"messages": [], "maxTokens": 10}
+        say({"jsonrpc": "2.0", "id": "s1", "method": "sampling/createMessage", "params": asked})
+        content[0]["text"] = sys.stdin.readline()
+    if "switches" in MODES:
+        Path("changed").touch()
+        say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
     if "asks" in MODES and name == "echo":
         say(
             {
@@ -109,6 +117,9 @@ PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADh
 
 
 def main() -> None:
+    if "counts" in MODES:
+        with Path("starts").open("a") as starts:
+            starts.write("one more\n")
     if "mark" in MODES:
         Path("started").write_text("a server ran")
     if "silent" in MODES:

@@ -67,8 +67,6 @@ class QuestionAnswer(Record, frozen=True, kw_only=True):
 
 # Asks the person who owns the chat; runs in the thread of MCP.
 AskPerson = Callable[[PersonQuestion], Awaitable[QuestionAnswer]]
-# Has a model write something for the server (sampling), or says why not.
-Sample = Callable[[Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from holdfast.core.secret import Secret
 from holdfast.store import mcp as mcp_rows
 from holdfast.store.interface import Store
 from holdfast.tools.mcp.connection import (
+    IDLE_SECONDS,
     PersonQuestion,
     QuestionAnswer,
     ServerConnection,
@@ -241,8 +242,8 @@ class McpServers:
             failure = self._failures.get(key)
             if failure is not None and not now and time.monotonic() < failure.until:
                 raise ServerFailed(f"{failure.reason} (it is tried again in a while)")
-            connection = await self._new(key, entry)
-            self._connections[key] = connection
+            # Another call may have made one meanwhile.
+            connection = self._connections.setdefault(key, await self._new(key, entry))
         opened = connection
         try:
             listed = await self._loop.run(opened.open)
@@ -324,6 +325,7 @@ class McpServers:
                 programs=self._programs,
                 ask=lambda asked: self._ask(loop, asked),
                 auth=auth,
+                idle_seconds=IDLE_SECONDS,
             ),
             on_listed=lambda known: _on_loop(loop, lambda: self._heard(key, known)),
             on_closed=lambda one, why: _on_loop(loop, lambda: self._gone(key, one, why)),
