@@ -289,7 +289,7 @@ SHOP = index_of(
 
 
 def test_a_map_begins_with_what_is_used_most() -> None:
-    shown = code_map(SHOP, "", 12)
+    shown = code_map(SHOP, "", 20)
     assert "1: def price(x): ..." in shown
     assert "unused" not in shown
     assert "more files" in shown
@@ -298,8 +298,15 @@ def test_a_map_begins_with_what_is_used_most() -> None:
 @pytest.mark.parametrize("tokens", [100, 500, 2000])
 def test_a_map_keeps_to_its_tokens(tokens: int) -> None:
     large = index_of(**{f"d{n % 7}__f{n}": f"def name_{n}(): ...\nname_{n - 1}()\n" for n in range(400)})
-    listed = code_map(large, "", tokens).split("\n[")[0]
-    assert 0.5 * tokens < len(listed) / 4 <= tokens
+    for number in range(300):
+        path = f"{'long_directory_' * 15}{number}/{number}.py"
+        large.files[path] = IndexedFile((0, 0, 0, 0), b"", FileSymbols(parsed=False), "not valid source code")
+    large.left_out = 7
+    shown = code_map(large, "", tokens)
+    assert len(shown) / 4 <= tokens
+    assert len(shown.split("\n[")[0]) / 4 > 0.4 * tokens
+    for told in ("7 files have not been read yet", "300 files could not be read", "more files, by directory"):
+        assert told in shown or tokens == 100
 
 
 def test_a_map_of_a_directory_has_only_what_is_below() -> None:

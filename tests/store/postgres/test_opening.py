@@ -268,7 +268,7 @@ async def test_the_types_rows_travel_in_are_what_the_rows_are(empty_postgres_url
         "message_put": MESSAGE,
         "queued_put_2": QUEUED,
         "notice_put": (*NOTICE, "taken_version"),
-        "call_put_3": CALL,
+        "call_put_4": CALL,
         "output_put": FULL_OUTPUT,
         "step_put_2": STEP,
         "turn_put_2": TURN,

@@ -19,7 +19,8 @@ Definers = dict[str, list[str]]
 
 
 def code_map(index: Index, below: str, tokens: int) -> str:
-    """The most referenced definitions below a path, by file, in as much text as the tokens allow."""
+    """The most referenced definitions below a path, by file; what could not be read, and what else there is.
+    All of it in as much text as the tokens allow."""
     files = {path: file for path, file in index.files.items() if _is_below(path, below)}
     scores = _scores(index, below)
     ranked = sorted(
@@ -30,7 +31,10 @@ def code_map(index: Index, below: str, tokens: int) -> str:
         ),
         key=lambda one: (-one[0], one[1], one[2].line),
     )
-    room = tokens * CHARACTERS_PER_TOKEN
+    whole = tokens * CHARACTERS_PER_TOKEN
+    notes = _cut("\n".join(_notes(index, below)), whole // 4)
+    # A quarter is for the files that are not shown.
+    room = whole - whole // 4 - len(notes)
     chosen: defaultdict[str, list[Definition]] = defaultdict(list)
     for _, path, each in ranked:
         cost = len(_line(each)) + 1 + (0 if path in chosen else len(path) + 2)
@@ -42,7 +46,9 @@ def code_map(index: Index, below: str, tokens: int) -> str:
     for path in sorted(chosen):
         lines.append(f"{path}:")
         lines += [_line(each) for each in sorted(chosen[path], key=lambda one: one.line)]
-    return "\n".join((*lines, *_rest(files.keys() - chosen.keys()), *_notes(index, below)))
+    shown = "\n".join((*lines, notes) if notes else lines)
+    rest = _cut("\n".join(_rest(files.keys() - chosen.keys())), whole - len(shown) - 1)
+    return "\n".join(text for text in (*lines, rest, notes) if text)
 
 
 def find_symbols(index: Index, query: str) -> str:
@@ -113,16 +119,19 @@ def impact(index: Index, symbol: str | None, path: str | None) -> str:
 
 def _scores(index: Index, below: str) -> dict[tuple[str, str], float]:
     """By file and name: how much other files use it. A name with many definitions counts less in each."""
-    definers = _definers(index)
+    definers: dict[str, tuple[int, list[str]]] = {}
+    for name, places in _definers(index).items():
+        wanted = [place for place in places if _is_below(place, below)]
+        if wanted and len(places) <= _COMMON:
+            definers[name] = len(places), wanted
     scores: defaultdict[tuple[str, str], float] = defaultdict(float)
     for path, file in index.files.items():
         for name, count in file.symbols.words.items():
-            places = definers.get(name)
-            if places is None or len(places) > _COMMON:
+            if (found := definers.get(name)) is None:
                 continue
-            weight = _weight(count, len(places))
-            for place in places:
-                if place != path and _is_below(place, below):
+            weight = math.sqrt(count) / found[0]
+            for place in found[1]:
+                if place != path:
                     scores[place, name] += weight
     return scores
 
@@ -175,6 +184,10 @@ def _rest(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _notes(index: Index, below: str) -> Iterator[str]:
+    if index.left_out:
+        yield (
+            f"[{index.left_out} files have not been read yet: the workspace is large. Ask again to continue.]"
+        )
     problems = [
         f"{path}: {file.problem}"
         for path, file in sorted(index.files.items())
@@ -184,10 +197,10 @@ def _notes(index: Index, below: str) -> Iterator[str]:
         named = "; ".join(problems[:_MOST_PROBLEMS])
         more = "; ..." if len(problems) > _MOST_PROBLEMS else ""
         yield f"[{len(problems)} files could not be read: {named}{more}]"
-    if index.left_out:
-        yield (
-            f"[{index.left_out} files have not been read yet: the workspace is large. Ask again to continue.]"
-        )
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(most - 4, 0)]}...]"
 
 
 def _at_most(lines: list[str], most: int) -> Iterator[str]:
