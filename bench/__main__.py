@@ -20,7 +20,7 @@ from bench.model_server import ModelServer
 from bench.report import Report, to_json, to_table
 from bench.results import Line, lines
 from bench.rounds import measure
-from bench.workloads import flows, history, scripts, search, server, store, streams, turns
+from bench.workloads import code, flows, history, scripts, search, server, store, streams, turns
 
 WORKLOADS: dict[str, Callable[[Scale], list[Case]]] = {
     "store": store.cases,
@@ -35,6 +35,7 @@ WORKLOADS: dict[str, Callable[[Scale], list[Case]]] = {
     "W5": history.cases,
     "W6": server.idle_cases,
     "search": search.cases,
+    "code": code.cases,
 }
 
 INTERRUPTED = "Interrupted: what is not in the table was not measured."

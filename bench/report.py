@@ -47,7 +47,7 @@ def to_table(report: Report) -> str:
         machine_line(report),
         versions_line(report),
         f"Medians of {report.rounds} rounds, in each of which all had their turn. Event loop: {report.loop}.",
-        "Counted: steps; in store transitions, W2 and W2f events, W4 turns, W6 chats, search searches.",
+        "Counted: steps; in store transitions, W2 and W2f events, W4 turns, W6 chats, else as named.",
         "CPU is the contender's (in W2 to W6 that of the server it watches), server is PostgreSQL's for it.",
         "",
     ]

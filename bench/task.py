@@ -9,9 +9,10 @@ Engine = Literal["sqlite", "postgres"]
 # turns: durable turns of an agent.  many: transitions, every writer on a chat of its own.  hot: all on one
 # chat.  stream: live text.  fan_out: one stream to many watchers.  recover: kill and start again.  idle: a
 # server with nothing to do.  search: names and lines in a tree of files, with another program's help if it is
-# there, or alone.  script: a workflow of many agents, and once more with everything reused.
+# there, or alone.  script: a workflow of many agents, and once more with everything reused.  code: a map of
+# source code, and once more.
 Work = Literal[
-    "turns", "many", "hot", "stream", "fan_out", "recover", "idle", "search", "search_alone", "script"
+    "turns", "many", "hot", "stream", "fan_out", "recover", "idle", "search", "search_alone", "script", "code"
 ]
 Speaks = Literal["sse", "websocket"]
 
@@ -33,7 +34,7 @@ class Task:
     steps: int = 10
     # Messages of 1 kB that every chat has before its turn.
     history: int = 0
-    # Files of the tree that is searched.
+    # Files of the tree that is searched or mapped.
     files: int = 0
     # A model server to call; None: the model is scripted in process.
     model_url: str | None = None

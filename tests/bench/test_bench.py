@@ -13,10 +13,11 @@ from packaging.requirements import Requirement
 from bench import machine, page
 from bench.__main__ import INTERRUPTED, WORKLOADS, run
 from bench.cases import Case, Entry, Scale
+from bench.code_tree import LANGUAGES
 from bench.floor import sqlite as floor
 from bench.floor import streams
 from bench.model_server import ModelServer
-from bench.ours import searching, transitions
+from bench.ours import mapping, searching, transitions
 from bench.report import Report, to_json, to_table
 from bench.results import Line, Ratio, lines
 from bench.rounds import Measured
@@ -167,3 +168,11 @@ async def test_searches_are_measured(tmp_path: Path, work: Work) -> None:
     task = Task(work=work, engine="sqlite", database=str(tmp_path / "one"), at_once=1, each=5, files=300)
     assert (await searching.run(task)).count == 5
     assert (tmp_path / "tree-300" / "package_000" / "part_00").is_dir()
+
+
+async def test_maps_of_code_are_measured(tmp_path: Path) -> None:
+    task = Task(work="code", engine="sqlite", database=str(tmp_path / "one"), at_once=1, each=1, files=20)
+    figures = await mapping.run(task)
+    assert (figures.count, set(figures.also)) == (1, {"first s", "again s"})
+    files = [path for path in (tmp_path / "code-20").rglob("*.*") if path.is_file()]
+    assert {path.suffix for path in files} == {f".{ending}" for ending in LANGUAGES}
