@@ -90,7 +90,7 @@ def called(request: dict[str, Any]) -> None:
         content.append({"type": "image", "data": PICTURE, "mimeType": "image/png"})
         content.append({"type": "text", "text": "lone \ud800 and \0"})
     if "samples" in MODES:
-        asked = {"messages": [], "maxTokens": 10}
+        asked: dict[str, Any] = {"messages": [], "maxTokens": 10}
         say({"jsonrpc": "2.0", "id": "s1", "method": "sampling/createMessage", "params": asked})
         content[0]["text"] = sys.stdin.readline()
     if "switches" in MODES:

@@ -18,6 +18,7 @@ from holdfast.tools.mcp.definitions import ToolDefinition, definition, fit_text,
 from holdfast.tools.mcp.entries import ServerEntry, StartPlan
 from holdfast.tools.mcp.pins import KnownPrompt, KnownTools, PromptArgument
 from holdfast.tools.mcp.results import URI_CHARACTERS, ServerResult, resource_pieces, result_of
+from holdfast.tools.mcp.sign_in import SignIns
 from holdfast.tools.output import bound
 from holdfast.workspaces.commands.piped_programs import PipedOrder, PipedProgram, PipedPrograms
 
@@ -242,6 +243,7 @@ class ServerConnection:
             headers,
             public=not self.entry.by_admin,
             seconds=self.entry.fields.timeout_seconds,
+            on_unauthorized=self._refused,
             auth=None if self.wiring.auth is None else self.wiring.auth(),
         )
         await stack.enter_async_context(client)
@@ -264,6 +266,13 @@ class ServerConnection:
             if self._relist.is_set() and not self._closing.is_set():
                 self._relist.clear()
                 await self._list()
+
+    def _refused(self) -> None:
+        """Called when an answer says that nobody unknown is let in."""
+        if self.wiring.auth is not None:
+            return  # the library answers it, and says what went wrong
+        known = any(name.lower() == "authorization" for name in self.plan.headers)
+        self._why = "it refuses the Authorization header that it is sent" if known else SignIns.ASKED
 
     def _ended(self, reason: str) -> None:
         """Called when its program has closed its output."""
@@ -402,6 +411,8 @@ class ServerConnection:
     def _failure(self, raised: BaseException) -> str:
         """The reason in words, without the entry's secrets."""
         error = _innermost(raised)
+        if self.order is None and self._why is not None:
+            return self._why
         match error:
             case TimeoutError():
                 said = f"it did not start within {START_SECONDS:g} s"

@@ -3,7 +3,7 @@ an answer it reads. It imports the library, so import it only in the MCP thread.
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any
 
 import httpcore2
@@ -55,10 +55,11 @@ class PublicBackend(AnyIOBackend):
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
-    """`public`: only public addresses."""
+    """`public`: only public addresses. `on_unauthorized` is told when an answer has the status 401."""
 
-    def __init__(self, *, public: bool) -> None:
+    def __init__(self, *, public: bool, on_unauthorized: Callable[[], None]) -> None:
         super().__init__(trust_env=False)
+        self._on_unauthorized = on_unauthorized
         if public:
             self._pool = httpcore2.AsyncConnectionPool(
                 ssl_context=ssl.create_default_context(),
@@ -74,6 +75,8 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         request.headers["accept-encoding"] = "identity"
         response = await super().handle_async_request(request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
+        if response.status_code == 401:
+            self._on_unauthorized()
         if "text/event-stream" in response.headers.get("content-type", ""):
             # The library limits each event.
             response.stream = Paced(response.stream)
@@ -123,12 +126,17 @@ class Paced(httpx2.AsyncByteStream):
 
 
 def http_client(
-    headers: Mapping[str, str], *, public: bool, seconds: float, auth: httpx2.Auth | None = None
+    headers: Mapping[str, str],
+    *,
+    public: bool,
+    seconds: float,
+    on_unauthorized: Callable[[], None],
+    auth: httpx2.Auth | None = None,
 ) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         headers=dict(headers),
         timeout=httpx2.Timeout(seconds, connect=CONNECT_SECONDS, read=max(seconds, 300.0)),
-        transport=BoundedTransport(public=public),
+        transport=BoundedTransport(public=public, on_unauthorized=on_unauthorized),
         trust_env=False,
         auth=auth,
         follow_redirects=False,

@@ -48,6 +48,7 @@ class SignInFlow:
 
 class SignIns:
     NEEDED = "you have to sign in to it first"
+    ASKED = f"{NEEDED}: connect it in Settings, MCP servers"
 
     def __init__(self, store: Store, sealing: _Sealing) -> None:
         self._store = store
@@ -93,7 +94,7 @@ class SignIns:
 
             async def redirect(address: str) -> None:
                 if flow is None:
-                    raise ServerFailed(f"{self.NEEDED}: connect it in Settings, MCP servers")
+                    raise ServerFailed(self.ASKED)
                 loop.call_soon_threadsafe(_settle, flow.url, address)
 
             async def come_back() -> Any:
