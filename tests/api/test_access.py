@@ -57,6 +57,7 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /chats/{chat_id}/trace": READ,
     "GET /chats/{chat_id}/context": READ,
     "GET /chats/{chat_id}/context/diff": READ,
+    "POST /chats/{chat_id}/context/instructions": WRITE,
     "GET /chats/{chat_id}/trace/{span_id}": READ,
     "GET /chats/{chat_id}/debug/runs": READ,
     "GET /chats/{chat_id}/debug/runs/{debug_run_id}": READ,

@@ -4,7 +4,9 @@ shows."""
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
+from holdfast.cli.context import Filled, Filling, context_lines
 from holdfast.cli.conversation.answers import Asking, DecisionAnswer, Submit, Unclear
 from holdfast.cli.conversation.commands import COMMANDS, SlashCommand, help_text, is_command, parse
 from holdfast.cli.conversation.inquiry import Inquiry
@@ -244,3 +246,25 @@ def test_what_is_typed_is_seen_however_much_is_said_and_typed() -> None:
     assert region.lines[region.cursor[0]] == "› 0"
     region = picture(transcript, Typing(Editor("last", 4)), NOW, 80, 20)
     assert region.lines[-1] == "› last"
+
+
+def test_a_context_names_what_changed_and_what_is_wrong() -> None:
+    filled = Filled(
+        used=4000,
+        limit=8000,
+        threshold=70,
+        instructions="changed",
+        segments=(
+            Filling(kind="instructions", label="AGENTS.md", tokens=1000, drift="changed"),
+            *(Filling(kind="skills", label=f"s{number}", tokens=300) for number in range(10)),
+            Filling(kind="skills", label="\x1b[2Jodd", tokens=0, error="It has no description."),
+        ),
+    )
+    shown = "\n".join(context_lines(filled, word="/context renew"))
+    assert "of 8.0k (50 %)" in shown
+    assert "AGENTS.md (changed on disk)" in shown
+    assert "odd (It has no description.)" in shown
+    assert "\x1b" not in shown
+    assert "and 2 more" in shown
+    assert shown.endswith("/context renew gives it the new text.")
+    assert "next step" in context_lines(replace(filled, instructions="renewing"))[-1]

@@ -6,6 +6,7 @@ import subprocess
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.axe import violations
 from tests.e2e.guard import Guard
 from tests.e2e.server import Person
 from tests.e2e.test_asking import call
@@ -50,7 +51,7 @@ def test_a_path_opens_the_file_at_its_line(page: Page, person: Person, guard: Gu
 
 
 def test_diffs_have_colours_and_the_bar_names_workspace_and_branch(page: Page, person: Person) -> None:
-    workspace = make_workspace(person, {"code.py": CODE})
+    workspace = make_workspace(person, {"code.py": CODE, "AGENTS.md": "Use tabs."})
     branch = "topic/colours"
     subprocess.run(["git", "checkout", "-qb", branch], cwd=workspace.path, check=True)
     edit = call("edit_files", edits=[{"path": "code.py", "old": "return 7\n", "new": 'return "seven"\n'}])
@@ -68,6 +69,14 @@ def test_diffs_have_colours_and_the_bar_names_workspace_and_branch(page: Page, p
     subprocess.run(["git", "checkout", "-qb", "topic/next"], cwd=workspace.path, check=True)
     person.post(f"chats/{chat['id']}/messages", {"content": "say: moved"})
     expect(page.get_by_test_id("workspace")).to_contain_text("topic/next")
+    # Its instruction file changed meanwhile.
+    (workspace.path / "AGENTS.md").write_text("Use spaces.")
+    page.get_by_role("button", name=re.compile("(^Context \\d|in the context$)")).click()
+    filling = page.get_by_role("dialog", name="What fills the context")
+    expect(filling.get_by_role("listitem").filter(has_text="AGENTS.md")).to_contain_text("changed on disk")
+    assert violations(page, "dialog") == []
+    filling.get_by_role("button", name="Use the new text").click()
+    expect(filling.get_by_text("gets the new text with its next step")).to_be_visible()
 
 
 def test_a_run_shows_its_own_script(page: Page, person: Person) -> None:

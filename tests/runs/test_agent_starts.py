@@ -16,7 +16,7 @@ from holdfast.core.messages import entries_of
 from holdfast.core.parts import Notice, Text
 from holdfast.core.runs import AgentTerms
 from holdfast.duties.lease import LeaseRenewal
-from holdfast.prompt.sources import PromptChat
+from holdfast.prompt.sources import PlacedPassage, PromptChat, WorkspaceText
 from holdfast.store import settings_rules
 from holdfast.store.messages import prompt
 from holdfast.store.query import constant
@@ -37,10 +37,11 @@ class Place:
     def __init__(self, text: str | None) -> None:
         self._text = text
 
-    async def instructions(self, where: PromptChat) -> str | None:
+    async def instructions(self, where: PromptChat) -> WorkspaceText:
         if self._text is None:
             raise NotFound("The workspace is gone.")
-        return self._text
+        passage = PlacedPassage(place="instructions", label="AGENTS.md", text=self._text)
+        return WorkspaceText(passages=(passage,))
 
     async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> Checked | None:
         return None

@@ -7,7 +7,7 @@ import pytest
 from holdfast.chats.commands import Interrupt
 from holdfast.core.ids import WorkerId
 from holdfast.core.parts import ToolResult
-from holdfast.prompt.sources import PromptChat
+from holdfast.prompt.sources import PromptChat, WorkspaceText
 from holdfast.tools.output import OUTPUT_LIMIT
 from holdfast.worker.settings import WorkerSettings
 from tests.providers.replies import Call, Reply, calls, say
@@ -157,7 +157,7 @@ async def test_a_turn_ends_whatever_is_raised_in_it(engine: Engine) -> None:
     """The chat is nobody's then, and can be used."""
 
     class Broken:
-        async def instructions(self, where: PromptChat) -> str | None:
+        async def instructions(self, where: PromptChat) -> WorkspaceText:
             raise GeneratorExit("in the middle of a turn")
 
         async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> None:

@@ -3,13 +3,15 @@ files."""
 
 import asyncio
 import errno
+import itertools
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from typing_extensions import override
 
-from holdfast.chats.commands import Compact, RetryTurn
+from holdfast.chats.commands import Compact, Notify, RetryTurn
 from holdfast.core.checks import Checked, CheckResult
 from holdfast.core.clock import SystemClock
 from holdfast.core.errors import NotFound, TryAgain
@@ -21,7 +23,8 @@ from holdfast.feed.chat_reads import reading
 from holdfast.feed.cursor import Position
 from holdfast.feed.limits import PageSize
 from holdfast.feed.watch import tell
-from holdfast.prompt.sources import PromptChat
+from holdfast.prompt.notices import INSTRUCTIONS_RENEWED, RENEWED_TEXT
+from holdfast.prompt.sources import PlacedPassage, PromptChat, WorkspaceText
 from holdfast.store.steps import traced
 from holdfast.telemetry.spans import spans
 from holdfast.tools.approval import ApprovalRules
@@ -29,7 +32,7 @@ from holdfast.tools.contract import ToolAnswer, ToolContext
 from holdfast.tools.registry import ToolRegistry
 from tests.providers.replies import call, say
 from tests.worker.engine import SETTINGS, Engine, eventually, said_to_model
-from tests.worker.toolbox import Named, tool
+from tests.worker.toolbox import Named, Toolbox, tool
 
 WORKSPACE = WorkspaceId("019df000-0000-7000-8000-0000000000a1")
 OTHER = WorkspaceId("019df000-0000-7000-8000-0000000000a2")
@@ -37,6 +40,12 @@ OTHER = WorkspaceId("019df000-0000-7000-8000-0000000000a2")
 
 # Where commands run without asking, and so does a check.
 WALLED = replace(SETTINGS, rules=ApprovalRules(walled=True))
+
+
+def told_text(text: str | None) -> WorkspaceText:
+    if text is None:
+        return WorkspaceText()
+    return WorkspaceText(passages=(PlacedPassage(place="instructions", label="AGENTS.md", text=text),))
 
 
 class Told:
@@ -48,9 +57,9 @@ class Told:
         self.checked: list[WorkspaceId | None] = []
         self.checks = checks or []
 
-    async def instructions(self, where: PromptChat) -> str | None:
+    async def instructions(self, where: PromptChat) -> WorkspaceText:
         self.asked.append(where.workspace_id)
-        return self.texts.get(where.workspace_id)
+        return told_text(self.texts.get(where.workspace_id))
 
     async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> Checked | None:
         self.checked.append(where.workspace_id)
@@ -94,7 +103,7 @@ async def test_they_are_committed_once(engine: Engine) -> None:
 async def test_a_database_that_is_away_for_a_moment_fails_no_turn(engine: Engine) -> None:
     class Away(Told):
         @override
-        async def instructions(self, where: PromptChat) -> str | None:
+        async def instructions(self, where: PromptChat) -> WorkspaceText:
             told = await super().instructions(where)
             if len(self.asked) < 3:
                 raise TryAgain("All connections to the database are in use.", 0.01)
@@ -114,7 +123,7 @@ class Refusing(Told):
         self.error, self.times = error, times
 
     @override
-    async def instructions(self, where: PromptChat) -> str | None:
+    async def instructions(self, where: PromptChat) -> WorkspaceText:
         told = await super().instructions(where)
         if len(self.asked) <= self.times:
             raise self.error
@@ -329,3 +338,94 @@ async def test_what_is_chosen_for_a_chat_counts_for_its_check(
 
 async def _run(context: ToolContext, given: Named) -> ToolAnswer:
     return ToolAnswer(output=given.name)
+
+
+def wish(message_id: str | None) -> Notify:
+    return Notify(
+        source=INSTRUCTIONS_RENEWED,
+        key=f"{INSTRUCTIONS_RENEWED}:{message_id}",
+        text=RENEWED_TEXT,
+        data={"message_id": message_id},
+    )
+
+
+async def message_with(engine: Engine, chat: ChatId) -> str:
+    """The newest message with instructions."""
+    return next(
+        message.id
+        for message in reversed(await engine.history(chat, for_model=True))
+        if any(isinstance(part, Notice) and part.code == "instructions" for part in message.parts)
+    )
+
+
+async def test_new_instructions_enter_once_when_a_person_wants_them(engine_everywhere: Engine) -> None:
+    engine = engine_everywhere
+    told = Told({WORKSPACE: "Use tabs."})
+    engine.start(surroundings=told)
+    chat = await engine.create("say: One.", workspace_id=WORKSPACE)
+    await engine.idle(chat)
+    told.texts[WORKSPACE] = "Use spaces."
+    await engine.send(chat, "say: Two.")
+    await engine.idle(chat)
+    # By themselves they stay what they were.
+    assert await notices(engine, chat) == ["Use tabs."]
+    await engine.do(chat, wish(await message_with(engine, chat)))
+    assert (await engine.chat(chat)).status == "idle"
+    for words in ("say: Three.", "say: Four."):
+        await engine.send(chat, words)
+        await engine.idle(chat)
+    assert await notices(engine, chat) == ["Use tabs.", "Use spaces."]
+    assert told.asked == [WORKSPACE, WORKSPACE]
+    # What was sent before is sent again as it was.
+    requests = [msgspec.json.decode(asked.raw)["messages"] for asked in engine.asked]
+    assert all(after[: len(before)] == before for before, after in itertools.pairwise(requests))
+    assert "Use spaces." not in said_to_model(engine.asked[1])
+    assert "Use spaces." in said_to_model(engine.asked[2])
+
+
+async def test_a_wish_in_the_middle_of_a_turn_counts_for_its_next_step(
+    engine: Engine, tools: Toolbox
+) -> None:
+    told = Told({WORKSPACE: "Use tabs."})
+    engine.start(surroundings=told)
+    chat = await engine.create('call: patient {"name": "a"}\nsay: Done.', workspace_id=WORKSPACE)
+    await eventually(lambda: tools.running == 1)
+    told.texts[WORKSPACE] = "Use spaces."
+    await engine.do(chat, wish(await message_with(engine, chat)))
+    tools.go("a").set()
+    await engine.idle(chat)
+    assert await notices(engine, chat) == ["Use tabs.", "Use spaces."]
+    assert "Use spaces." in said_to_model(engine.asked[1])
+    # The notice came behind the new text, and asks for nothing more.
+    await engine.send(chat, "say: More.")
+    await engine.idle(chat)
+    assert len(told.asked) == 2
+
+
+async def test_a_wish_that_was_committed_outlives_the_worker(engine_everywhere: Engine) -> None:
+    """It is in history already, and the text is not: whoever goes on decides from the rows."""
+    engine = engine_everywhere
+    told = Told({WORKSPACE: "Use tabs."})
+    engine.start(surroundings=told)
+    chat = await engine.create("say: One.", workspace_id=WORKSPACE)
+    await engine.idle(chat)
+    await engine.stop()
+    told.texts[WORKSPACE] = "Use spaces."
+    await engine.do(chat, wish(await message_with(engine, chat)))
+    await engine.send(chat, "say: Two.")
+    assert await notices(engine, chat) == ["Use tabs."]
+    engine.start(surroundings=told)
+    await engine.idle(chat)
+    assert await notices(engine, chat) == ["Use tabs.", "Use spaces."]
+
+
+async def test_a_wish_about_older_instructions_changes_nothing(engine: Engine) -> None:
+    told = Told({WORKSPACE: "Use tabs."})
+    engine.start(surroundings=told)
+    chat = await engine.create("say: One.", workspace_id=WORKSPACE)
+    await engine.idle(chat)
+    await engine.do(chat, wish("019df000-0000-7000-8000-0000000000ff"))
+    await engine.do(chat, wish(None))
+    await engine.send(chat, "say: Two.")
+    await engine.idle(chat)
+    assert told.asked == [WORKSPACE]

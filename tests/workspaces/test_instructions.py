@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.errors import InvalidInput, NotFound
-from holdfast.prompt.workspace import instructions_text
+from holdfast.prompt.workspace import instruction_passages, skill_passages
 from holdfast.workspaces.places.instructions import LIMIT_BYTES, Instructions, read_instructions
-from holdfast.workspaces.places.skills import list_skills, parse_head, read_skill
+from holdfast.workspaces.places.skills import find_skills, list_skills, parse_head, read_skill
 from tests.workspaces.stage import SECRET, Stage
 
 
@@ -18,7 +18,11 @@ def stage(tmp_path: Path) -> Stage:
 
 
 def sources(found: tuple[Instructions, ...]) -> list[str]:
-    return [each.source for each in found]
+    return [each.source for each in found if each.error is None]
+
+
+def instructions_text(found: tuple[Instructions, ...]) -> str:
+    return "".join(passage.text for passage in instruction_passages(found))
 
 
 def test_from_the_general_to_the_particular(stage: Stage, tmp_path: Path) -> None:
@@ -53,6 +57,7 @@ def test_what_is_too_long_is_cut_and_noted(stage: Stage) -> None:
     assert found.truncated
     assert len(found.text.encode()) <= LIMIT_BYTES
     assert "[cut after 64 KiB; read AGENTS.md for the rest]" in instructions_text((found,))
+    assert instruction_passages((found,))[0].error == "Only its first 64 KiB are used."
 
 
 def test_what_cannot_be_read_is_left_out(stage: Stage) -> None:
@@ -64,6 +69,11 @@ def test_what_cannot_be_read_is_left_out(stage: Stage) -> None:
     found = read_instructions(None, stage.root, ("a", "gone"))
     assert sources(found) == ["a/CLAUDE.md"]
     assert SECRET not in instructions_text(found)
+    assert [(each.label, each.text, bool(each.error)) for each in instruction_passages(found)[:3]] == [
+        ("AGENTS.md", "", True),
+        ("CLAUDE.md", "", True),
+        ("a/AGENTS.md", "", True),
+    ]
 
 
 # Skills
@@ -112,6 +122,12 @@ def test_what_is_no_skill_is_left_out(stage: Stage) -> None:
     stage.link(".agents/skills/out/SKILL.md", stage.outside / "secret.txt")
     (stage.inside / ".agents/skills/file").write_text("x")
     assert list_skills(stage.root) == ()
+    # People are told of those that somebody meant to be skills.
+    _, broken = find_skills(stage.root)
+    assert [each.folder for each in broken] == [
+        f".agents/skills/{folder}" for folder in ("no-description", "no-head", "odd-name")
+    ]
+    assert all(passage.error and not passage.text for passage in skill_passages((), broken))
     with pytest.raises(NotFound, match="Skills: none"):
         read_skill(stage.root, "../../etc")
 

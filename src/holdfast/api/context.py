@@ -3,19 +3,26 @@
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 from litestar import Router, get
 from litestar.params import QueryParameter
 
+from holdfast.api.instructions import (
+    ChatInstructions,
+    InstructionsState,
+    instructions_of,
+    servers_in_trouble,
+)
 from holdfast.api.problems import invalid, not_found
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import HistoryEntry
 from holdfast.core.segments import Segment, SegmentKind, Segments, estimated_tokens, scaled, unchanged
 from holdfast.core.shapes import Record, encode_text
+from holdfast.prompt.drift import DriftKind
 from holdfast.prompt.history import PromptHistory
-from holdfast.prompt.segments import system_pieces
+from holdfast.prompt.segments import is_of_server, server_label, system_pieces
 from holdfast.prompt.sources import PromptSubject
 from holdfast.prompt.system import labelled
 from holdfast.store import chats, debug_runs, named_agents, settings_rules
@@ -28,20 +35,27 @@ _STEP = re.compile(r"(?:step|model)-([0-9]{1,9})-([0-9]{1,9})", re.ASCII)
 
 
 class ContextSegment(Record, frozen=True, kw_only=True):
+    """`error` says what is wrong with an instruction file, a skill or an MCP server. `drift`: a file or skill
+    that is not as the model was told, or that it was not told of. What is in no request has no tokens."""
+
     kind: SegmentKind
     label: str
     tokens: int
     message_id: MessageId | None
+    error: str | None = None
+    drift: DriftKind | None = None
 
 
 class ChatContext(Record, frozen=True, kw_only=True):
     """`used` is the sum of the segments: what the provider counted for the last request, and an estimate of
-    what came since. `threshold` is the percentage of `limit` at which history is summarised."""
+    what came since. `threshold` is the percentage of `limit` at which history is summarised. `instructions`:
+    whether the instructions in history are those on disk; while `renewing`, the next step gives them anew."""
 
     used: int
     limit: int | None
     threshold: int
     segments: tuple[ContextSegment, ...]
+    instructions: InstructionsState
 
 
 class ChangedSegment(Record, frozen=True, kw_only=True):
@@ -72,6 +86,7 @@ async def read_context(chat_id: InPath, services: With, caller: By) -> ChatConte
     entries = await services.store.read(stored_messages.prompt(chat.id))
     # A long history takes a while to measure.
     shown = await asyncio.to_thread(_measured, entries)
+    known = await instructions_of(services, chat, entries)
     before: Segments = () if sent is None else sent.segments
     beginning = tuple(segment for segment in before if segment.kind in ("system", "tools"))
     now = (*beginning, *shown)
@@ -81,13 +96,54 @@ async def read_context(chat_id: InPath, services: With, caller: By) -> ChatConte
         used=estimated_tokens(segments),
         limit=chat.usage.context_limit,
         threshold=_threshold(services, chat.model),
-        segments=tuple(
-            ContextSegment(
-                kind=segment.kind, label=segment.label, tokens=segment.tokens, message_id=segment.message_id
-            )
-            for segment in segments
-        ),
+        segments=_shown(segments, known, await servers_in_trouble(services, chat)),
+        instructions=known.state,
     )
+
+
+def _shown(
+    segments: Segments, known: ChatInstructions, servers: Mapping[str, str]
+) -> tuple[ContextSegment, ...]:
+    """With what is known of files, skills and servers; those that no request has come last."""
+    errors = dict(known.errors)
+    drifts: dict[tuple[str, str], DriftKind] = {(one.place, one.label): one.kind for one in known.drift}
+    servers = dict(servers)
+    found: list[ContextSegment] = []
+    for segment in segments:
+        name = (segment.kind, segment.label)
+        error: str | None = None
+        drift: DriftKind | None = None
+        if segment.message_id is not None and segment.message_id == known.message_id:
+            error, drift = errors.pop(name, None), drifts.pop(name, None)
+        elif segment.kind == "tools":
+            server = next((server for server in servers if is_of_server(segment, server)), None)
+            error = None if server is None else servers.pop(server)
+        found.append(
+            ContextSegment(
+                kind=segment.kind,
+                label=segment.label,
+                tokens=segment.tokens,
+                message_id=segment.message_id,
+                error=error,
+                drift=drift,
+            )
+        )
+    errors |= {("tools", server_label(server)): error for server, error in servers.items()}
+    for name in dict.fromkeys((*errors, *drifts)):
+        kind, label = name
+        if kind not in get_args(SegmentKind):
+            continue
+        found.append(
+            ContextSegment(
+                kind=cast(SegmentKind, kind),
+                label=label,
+                tokens=0,
+                message_id=None,
+                error=errors.get(name),
+                drift=drifts.get(name),
+            )
+        )
+    return tuple(found)
 
 
 def _threshold(services: Services, model: str | None) -> int:

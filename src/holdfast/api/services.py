@@ -47,6 +47,7 @@ from holdfast.tools.templates.builds import WorkspaceBuilds
 from holdfast.tools.templates.catalogue import TemplateCatalogue
 from holdfast.tools.trust import Trust
 from holdfast.worker.commit_messages import CommitMessages
+from holdfast.worker.resources import Surroundings
 from holdfast.workspaces.code.code_indexes import CodeIndexes
 from holdfast.workspaces.commands.walled_programs import Walled
 from holdfast.workspaces.git.worktrees import Worktrees
@@ -78,6 +79,8 @@ class Services:
     skills: tuple[Path, ...]
     # MCP servers and their connections.
     mcp: McpServers
+    # What chats are told about their workspaces.
+    surroundings: Surroundings
     # Templates of workspaces, and the making of workspaces from them.
     templates: TemplateCatalogue
     builds: WorkspaceBuilds

@@ -9,6 +9,7 @@
     summaries.py  requests for summaries and titles
     history.py    committed history as the messages of a request
     segments.py   a request in segments: what it is made of
+    drift.py      whether the instructions in history are still those on disk
     workflows.py  what a model is told of workflows that a person started in its chat
 
 Two kinds of text live elsewhere. A tool's own texts (description, errors) belong to the tool. Synthetic

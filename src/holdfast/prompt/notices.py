@@ -8,6 +8,12 @@ from holdfast.providers.interface import StopReason
 
 # The code of the notice with a workspace's instructions for agents.
 INSTRUCTIONS = "instructions"
+# A person wants the text of now in place of the message that its data names.
+INSTRUCTIONS_RENEWED = "instructions_renewed"
+RENEWED_TEXT = (
+    "The instructions of the workspace changed, and the user wants you to follow them as they are now. Where "
+    "the two texts differ, the newer one counts."
+)
 
 # What a hook has to say, and its wish for one more step.
 HOOK = "hook"

@@ -12,6 +12,7 @@ from holdfast.core.parts import File, Notice, Part, Text, ToolCall, ToolResult
 from holdfast.core.segments import Segment, SegmentKind, Segments, estimated_tokens
 from holdfast.core.shapes import Json, Record, encode
 from holdfast.prompt.notices import INSTRUCTIONS
+from holdfast.prompt.sources import Told
 from holdfast.prompt.summaries import BOUNDARY
 from holdfast.providers.interface import ModelRequest, PromptMessage, ToolSpec
 
@@ -27,15 +28,6 @@ class SegmentContent(Record, frozen=True, kw_only=True):
 
     segment: Segment
     content: bytes
-
-
-class Told(Record, frozen=True, kw_only=True):
-    """One source of the instructions in history: its place, its name and the length of its text."""
-
-    place: str
-    label: str
-    length: int
-    hash: str = ""
 
 
 def pieces(request: ModelRequest, labels: Sequence[str] = ()) -> tuple[SegmentContent, ...]:
@@ -106,7 +98,15 @@ def tool_pieces(tools: Sequence[ToolSpec]) -> Iterator[SegmentContent]:
 def _source_of(name: str) -> str:
     """The source of a tool; tools of an MCP server are named after it."""
     server, found, _ = name.removeprefix("mcp__").partition("__")
-    return f"MCP server {server}" if found else "tools"
+    return server_label(server) if found else "tools"
+
+
+def server_label(server: str) -> str:
+    return f"MCP server {server}"
+
+
+def is_of_server(segment: Segment, server: str) -> bool:
+    return segment.kind == "tools" and segment.label.startswith(f"{server_label(server)} (")
 
 
 def message_pieces(message: PromptMessage, message_id: MessageId | None = None) -> Iterator[SegmentContent]:
@@ -139,7 +139,7 @@ def _around(message: PromptMessage) -> tuple[bytes, bytes]:
 
 
 def _told(message: PromptMessage, message_id: MessageId | None) -> list[SegmentContent] | None:
-    """Instructions, skills and memory, each by its source."""
+    """Instructions, skills and memory, each by its name."""
     if len(message.parts) != 1 or not isinstance(notice := message.parts[0], Notice):
         return None
     if notice.code != INSTRUCTIONS:
@@ -155,11 +155,13 @@ def _told(message: PromptMessage, message_id: MessageId | None) -> list[SegmentC
     for number, source in enumerate(sources):
         end = at + source.length
         content = encode(notice.text[at:end])[1:-1]
+        # What is beside the text is for people.
+        tokens = -(-len(content) // BYTES_A_TOKEN)
         if number == 0:
             content = head + content
         if number == len(sources) - 1:
             content += tail
-        found.append(_piece(_place(source.place), source.label, content, message_id))
+        found.append(_piece(_place(source.place), source.label, content, message_id, tokens=tokens))
         at = end
     return found
 

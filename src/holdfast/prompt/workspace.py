@@ -4,12 +4,12 @@ A chat without a workspace has only the server's instructions."""
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from holdfast.prompt.sources import PromptChat, PromptPlace
+from holdfast.prompt.sources import Passage, PromptChat, PromptPlace
 from holdfast.workspaces.blocking import blocking
 from holdfast.workspaces.git.branch import read_branch
 from holdfast.workspaces.places.chat_directory import Workspaces
 from holdfast.workspaces.places.instructions import LIMIT_BYTES, Instructions, read_instructions
-from holdfast.workspaces.places.skills import Skill, list_skills
+from holdfast.workspaces.places.skills import BrokenSkill, Skill, find_skills
 
 # Records that there are none, so that they are not searched for before every model call.
 NO_INSTRUCTIONS = "This workspace has no instructions of its own."
@@ -25,12 +25,14 @@ class Workplace:
         self._workspaces = workspaces
         self._rules = rules
 
-    async def text(self, where: PromptChat) -> str:
+    async def passages(self, where: PromptChat) -> tuple[Passage, ...]:
         if where.workspace_id is None:
-            return ""
+            return ()
         root = await self._workspaces.root_of(where)
         branch = await blocking(lambda: read_branch(root))
-        return workplace_text(str(root.path), branch, self._rules())
+        text = workplace_text(str(root.path), branch, self._rules())
+        # Another branch is no change of what people wrote.
+        return (Passage(label="working directory", text=text, watched=False),)
 
 
 def workplace_text(directory: str, branch: str | None, rules: Iterable[str]) -> str:
@@ -75,9 +77,9 @@ class InstructionFiles:
         self._workspaces = workspaces
         self._config = config
 
-    async def text(self, where: PromptChat) -> str:
+    async def passages(self, where: PromptChat) -> tuple[Passage, ...]:
         root = None if where.workspace_id is None else await self._workspaces.root_of(where)
-        return instructions_text(await blocking(lambda: read_instructions(self._config, root)))
+        return instruction_passages(await blocking(lambda: read_instructions(self._config, root)))
 
 
 class SkillList:
@@ -88,23 +90,36 @@ class SkillList:
         self._workspaces = workspaces
         self._own = own
 
-    async def text(self, where: PromptChat) -> str:
+    async def passages(self, where: PromptChat) -> tuple[Passage, ...]:
         root = None if where.workspace_id is None else await self._workspaces.root_of(where)
-        return skills_text(await blocking(lambda: list_skills(root, self._own)))
+        skills, broken = await blocking(lambda: find_skills(root, self._own))
+        return skill_passages(skills, broken)
 
 
-def instructions_text(found: Iterable[Instructions]) -> str:
-    """Each file with its source; empty if there are none."""
-    return "\n\n".join(f"Instructions from {each.source}:\n\n{_with_cut(each)}" for each in found)
+def instruction_passages(found: Iterable[Instructions]) -> tuple[Passage, ...]:
+    """Each file with its source."""
+    passages: list[Passage] = []
+    for each in found:
+        between = "\n\n" if each.text and any(passage.text for passage in passages) else ""
+        passages.append(_file(each, between))
+    return tuple(passages)
 
 
-def skills_text(skills: Iterable[Skill]) -> str:
+def _file(each: Instructions, between: str) -> Passage:
+    if not each.text:
+        return Passage(label=each.source, error=each.error)
+    text, error = each.text, each.error
+    if each.truncated:
+        text = f"{text}\n[cut after {LIMIT_BYTES // 1024} KiB; read {each.source} for the rest]"
+        error = f"Only its first {LIMIT_BYTES // 1024} KiB are used."
+    return Passage(
+        label=each.source, text=f"{between}Instructions from {each.source}:\n\n{text}", error=error
+    )
+
+
+def skill_passages(skills: Iterable[Skill], broken: Iterable[BrokenSkill] = ()) -> tuple[Passage, ...]:
     """Names and descriptions; an agent reads the rest when it needs it."""
-    names = "\n".join(f"- {skill.name}: {skill.description}" for skill in skills)
-    return f"Skills (read one with read_skill before such a task):\n{names}" if names else ""
-
-
-def _with_cut(each: Instructions) -> str:
-    if not each.truncated:
-        return each.text
-    return f"{each.text}\n[cut after {LIMIT_BYTES // 1024} KiB; read {each.source} for the rest]"
+    head = "Skills (read one with read_skill before such a task):"
+    lines = [Passage(label=skill.name, text=f"\n- {skill.name}: {skill.description}") for skill in skills]
+    wrong = (Passage(label=each.folder, error=each.error) for each in broken)
+    return (*((Passage(label="list of skills", text=head, watched=False), *lines) if lines else ()), *wrong)

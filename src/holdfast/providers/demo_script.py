@@ -158,7 +158,7 @@ def _is_beside(message: PromptMessage) -> bool:
     )
 
 
-_BESIDE = frozenset({"instructions", "check", "loop_guard", "mode", "changes"})
+_BESIDE = frozenset({"instructions", "instructions_renewed", "check", "loop_guard", "mode", "changes"})
 
 
 def fill_in(text: str, results: Sequence[ToolResult]) -> str:

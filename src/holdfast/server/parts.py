@@ -155,6 +155,7 @@ async def opened(
                 agent_names=box.agent_names,
                 trust=box.trust,
                 mcp=box.mcp,
+                surroundings=box.surroundings,
                 templates=box.templates,
                 builds=box.builds,
                 hooks=box.hooks,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from holdfast.config.sections import WorkspacesSection as Chosen
 from holdfast.core.checks import Checked
-from holdfast.prompt.sources import PromptChat, PromptSource, told
+from holdfast.prompt.sources import PromptChat, PromptSource, WorkspaceText, told
 from holdfast.workspaces.commands.check import Checks
 from holdfast.workspaces.places.chat_directory import Workspaces
 
@@ -26,7 +26,7 @@ class WorkspaceSurroundings:
         self._sources = sources
         self._chosen = chosen
 
-    async def instructions(self, where: PromptChat) -> str | None:
+    async def instructions(self, where: PromptChat) -> WorkspaceText:
         return await told(self._sources, where)
 
     async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> Checked | None:

@@ -18,7 +18,7 @@ from holdfast.worker.history import closes, in_vain, nudges
 from holdfast.worker.hook_calls import notes
 from holdfast.worker.owned_chat import NotOurs, Stale
 from holdfast.worker.perform import PerformedCall, perform
-from holdfast.worker.surroundings import mode_is_news, moved, wrote
+from holdfast.worker.surroundings import mode_is_news, moved, renewal_is_due, wrote
 
 log = structlog.get_logger(__name__)
 
@@ -103,7 +103,8 @@ async def _finish(turn: ActiveTurn, decide: Decide, call: Call, ended: Performed
         await _finish_late(turn, call, end)
         return
     if isinstance(following, BeginAttempt):
-        turn.begun = turn.episode
+        # A wish that came just before makes one more commit necessary.
+        turn.begun = None if await renewal_is_due(turn) else turn.episode
     elif _moved(before, turn.chat.view):
         raise Stale("the chat moved on while the call was recorded")
 
@@ -124,7 +125,9 @@ async def _what_follows(
     if pending := _in_state(view, "pending"):
         return StartCalls(call_ids=(pending[0].call_id,))
     # Written files are checked first, but recording the ends of the calls does not wait for that.
-    if not last or wrote(turn, view) or moved(view) or await mode_is_news(turn):
+    if not last or wrote(turn, view) or moved(view):
+        return None
+    if await mode_is_news(turn) or await renewal_is_due(turn):
         return None
     # What hooks have to say enters with the results.
     if await notes(turn, view):

@@ -10,13 +10,23 @@ from holdfast.chats.synthetic import unanswered
 from holdfast.chats.view import Call
 from holdfast.core.chats import BUILD
 from holdfast.core.failures import Failure
-from holdfast.core.ids import CallId
+from holdfast.core.ids import CallId, MessageId
 from holdfast.core.messages import HistoryEntry
 from holdfast.core.parts import Notice, Text, ToolCall, ToolResult
 from holdfast.core.shapes import Json
 from holdfast.prompt.history import PromptHistory
 from holdfast.prompt.modes import MODE
-from holdfast.prompt.notices import CLOSING, GO_ON, HOOK, IN_VAIN, INSTRUCTIONS, MORE_STEPS, NUDGE, closing
+from holdfast.prompt.notices import (
+    CLOSING,
+    GO_ON,
+    HOOK,
+    IN_VAIN,
+    INSTRUCTIONS,
+    INSTRUCTIONS_RENEWED,
+    MORE_STEPS,
+    NUDGE,
+    closing,
+)
 from holdfast.worker.repeats import Repeats
 
 
@@ -69,6 +79,10 @@ class History:
         self.context_model: str | None = None
         # The workspace whose instructions the model was last shown; empty for a chat without one.
         self.instructed_for: str | None = None
+        # The message that they are in.
+        self._instructed_in: MessageId | None = None
+        # A person wants them as they are now, which no message has yet.
+        self.renewing = False
         # The mode that the model was last told of.
         self.mode_told = BUILD
         self._repeats = Repeats()
@@ -138,6 +152,12 @@ class History:
             self.more_steps += 1
         if INSTRUCTIONS in codes:
             self.instructed_for = _noted(entry, INSTRUCTIONS, "workspace_id")
+            self._instructed_in, self.renewing = entry.id, False
+            return
+        if INSTRUCTIONS_RENEWED in codes:
+            if self.is_replaced(_data(entry, INSTRUCTIONS_RENEWED)):
+                # They are committed again, as after a summary.
+                self.instructed_for, self.renewing = None, True
             return
         if MODE in codes:
             self.mode_told = _noted(entry, MODE, "mode")
@@ -157,6 +177,12 @@ class History:
         self.unanswered.append(entry)
         if self.first_text is None and entry.role == "user":
             self.first_text = _text(entry)
+
+    def is_replaced(self, data: Json) -> bool:
+        """Whether a wish for new instructions is about those that the model has now: one that came after the
+        new text changes nothing any more."""
+        replaced = cast(dict[str, Json], data).get("message_id") if isinstance(data, dict) else None
+        return self._instructed_in is not None and replaced == self._instructed_in
 
     def told_in_vain(self, turn: int) -> bool:
         return self._in_vain and turn == self._turn
@@ -179,13 +205,13 @@ def _limit_of(entry: HistoryEntry) -> Failure:
 
 
 def _noted(entry: HistoryEntry, code: str, field: str) -> str:
-    for part in entry.parts:
-        if isinstance(part, Notice) and part.code == code:
-            # An imported history may contain anything here.
-            data: Json = part.data
-            if isinstance(data, dict):
-                return str(cast(dict[str, Json], data).get(field, ""))
-    return ""
+    data = _data(entry, code)
+    # An imported history may contain anything here.
+    return str(cast(dict[str, Json], data).get(field, "")) if isinstance(data, dict) else ""
+
+
+def _data(entry: HistoryEntry, code: str) -> Json:
+    return next((part.data for part in entry.parts if isinstance(part, Notice) and part.code == code), None)
 
 
 def _text(entry: HistoryEntry) -> str:

@@ -19,6 +19,7 @@ from holdfast.worker.active_turn import ActiveTurn
 from holdfast.worker.history import History
 from holdfast.worker.hook_calls import of_calls, untold
 from holdfast.worker.hook_runs import ask, deciding, has_hooks, place_of, prompt_key, wanted
+from holdfast.worker.surroundings import renewal_is_due
 
 # How much of a blocked message its notice keeps for the person.
 KEPT_TEXT = 4_000
@@ -150,7 +151,7 @@ async def ask_end_hooks(turn: ActiveTurn, action: AskEndHooks) -> None:
     elif action.may:
         wish = NewMessage(role="system", parts=(hook_wants_more(said.reason, name=said.name),))
         await turn.chat.commit(BeginAttempt(messages=(wish,)))
-        turn.begun = turn.episode
+        turn.begun = None if await renewal_is_due(turn) else turn.episode
     else:
         notice = action.end.notice or hook_overruled(said.name, history.more_steps)
         await turn.chat.commit(FinishTurn(notice=notice))

@@ -9,7 +9,7 @@ from holdfast.core.checks import Checked
 from holdfast.core.clock import Clock
 from holdfast.core.ids import Ids
 from holdfast.files.stored_files import StoredFiles
-from holdfast.prompt.sources import PromptChat
+from holdfast.prompt.sources import PromptChat, WorkspaceText
 from holdfast.telemetry.debug_recording import DebugRecorder
 from holdfast.telemetry.trace_context import Tracing
 from holdfast.tools.hooks.hooks import Hooks
@@ -21,8 +21,8 @@ from holdfast.worker.settings import WorkerSettings
 class Surroundings(Protocol):
     """What a workspace tells the agents that work in it."""
 
-    async def instructions(self, where: PromptChat) -> str | None:
-        """The instructions for agents that work there; None if there are none."""
+    async def instructions(self, where: PromptChat) -> WorkspaceText:
+        """The instructions for agents that work there, which may be empty."""
         ...
 
     async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> Checked | None:

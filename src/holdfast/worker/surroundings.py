@@ -9,8 +9,9 @@ from holdfast.chats.view import View
 from holdfast.core.checks import CHECK
 from holdfast.core.errors import CannotRun
 from holdfast.core.parts import Notice
+from holdfast.core.shapes import Json
 from holdfast.prompt.modes import mode_notice
-from holdfast.prompt.notices import INSTRUCTIONS
+from holdfast.prompt.notices import INSTRUCTIONS, INSTRUCTIONS_RENEWED
 from holdfast.prompt.sources import PromptChat
 from holdfast.prompt.workspace import NO_INSTRUCTIONS
 from holdfast.tools.modes import Mode, find_mode, is_read_only
@@ -54,19 +55,29 @@ def _strictest(turn: ActiveTurn) -> Mode:
 async def _instructions(turn: ActiveTurn, surroundings: Surroundings) -> tuple[NewMessage, ...]:
     where = turn.where
     history = await turn.chat.history()
-    if history.instructed_for == (where.workspace_id or ""):
+    if history.instructed_for == (where.workspace_id or "") and not await renewal_is_due(turn):
         return ()
     return await turn.chat.prepare(lambda: instructions_of(where, surroundings))
 
 
+async def renewal_is_due(turn: ActiveTurn) -> bool:
+    """Whether a person wants the instructions as they are now, and no message has them yet."""
+    history = await turn.chat.history()
+    return history.renewing or any(
+        notice.source == INSTRUCTIONS_RENEWED and history.is_replaced(notice.data)
+        for notice in turn.chat.view.inbox
+    )
+
+
 async def instructions_of(where: PromptChat, surroundings: Surroundings) -> tuple[NewMessage, ...]:
     """The instructions of the workspace, for a chat that has not been given them yet."""
-    text = await surroundings.instructions(where)
-    if text is None and where.workspace_id is None:
+    found = await surroundings.instructions(where)
+    if not found.text and where.workspace_id is None:
         return ()
-    notice = Notice(
-        code=INSTRUCTIONS, text=text or NO_INSTRUCTIONS, data={"workspace_id": where.workspace_id or ""}
-    )
+    data: Json = {"workspace_id": where.workspace_id or ""}
+    if found.text:
+        data["sources"] = msgspec.to_builtins(found.told)
+    notice = Notice(code=INSTRUCTIONS, text=found.text or NO_INSTRUCTIONS, data=data)
     return (NewMessage(role="system", parts=(notice,), visibility="model"),)
 
 

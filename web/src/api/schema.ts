@@ -274,6 +274,7 @@ export interface ChatContext {
   limit: number | null;
   threshold: number;
   segments: ContextSegment[];
+  instructions: "none" | "unchanged" | "changed" | "renewing";
 }
 
 export interface ChatExport {
@@ -357,6 +358,8 @@ export interface ContextSegment {
   label: string;
   tokens: number;
   message_id: string | null;
+  error: string | null;
+  drift: "changed" | "added" | "removed" | null;
 }
 
 export interface CreateAgent {
@@ -2012,6 +2015,7 @@ export interface Routes {
   "GET /chats/{chat_id}/trace/{span_id}": { answer: Span };
   "GET /chats/{chat_id}/context": { answer: ChatContext };
   "GET /chats/{chat_id}/context/diff": { query: { after?: string | null; before?: string | null }; answer: RequestDiff };
+  "POST /chats/{chat_id}/context/instructions": { answer: Chat };
   "GET /chats/{chat_id}/debug/runs": { query: { limit?: number; cursor?: string | null }; answer: DebugRunPage };
   "GET /chats/{chat_id}/debug/runs/{debug_run_id}": { query: { first_step?: number; limit?: number }; answer: DebugRunDetail };
   "GET /chats/{chat_id}/usage": { answer: ChatUsage };

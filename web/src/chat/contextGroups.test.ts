@@ -7,6 +7,8 @@ const segment = (kind: ContextSegment["kind"], label: string, tokens: number): C
   label,
   tokens,
   message_id: null,
+  error: null,
+  drift: null,
 });
 
 describe("what fills a context", () => {
@@ -16,12 +18,30 @@ describe("what fills a context", () => {
     expect(system).toEqual({
       kind: "system",
       tokens: 50,
-      largest: [{ key: 0, label: "base", tokens: 50 }],
+      listed: [{ ...segment("system", "base", 50), key: 0 }],
       more: 0,
     });
     expect(message?.tokens).toBe(28);
-    expect(message?.largest[0]?.label).toBe("m7");
+    expect(message?.listed[0]?.label).toBe("m7");
     expect(message?.more).toBe(2);
+  });
+
+  test("what something is wrong with is always listed", () => {
+    const skills = Array.from({ length: 8 }, (_, n) => segment("skills", `s${n}`, n + 1));
+    const broken = { ...segment("skills", "broken", 0), error: "no description" };
+    const gone = { ...segment("skills", "gone", 0), drift: "removed" as const };
+    const [group] = grouped([...skills, broken, gone]);
+    expect(group?.listed.map(one => one.label)).toEqual([
+      "s7",
+      "s6",
+      "s5",
+      "s4",
+      "s3",
+      "s2",
+      "broken",
+      "gone",
+    ]);
+    expect(group?.more).toBe(2);
   });
 
   test("nothing", () => {

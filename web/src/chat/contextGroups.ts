@@ -5,7 +5,8 @@ import type { ContextSegment } from "@/api/schema";
 export interface ContextGroup {
   kind: ContextSegment["kind"];
   tokens: number;
-  largest: readonly { key: number; label: string; tokens: number }[];
+  /** The largest, and those that something is wrong with. */
+  listed: readonly (ContextSegment & { key: number })[];
   /** Pieces that are not listed. */
   more: number;
 }
@@ -19,11 +20,12 @@ export function grouped(segments: readonly ContextSegment[]): ContextGroup[] {
       .map((segment, key) => ({ ...segment, key }))
       .filter(segment => segment.kind === kind)
       .sort((one, other) => other.tokens - one.tokens);
+    const listed = own.filter((one, at) => at < LISTED || one.error !== null || one.drift !== null);
     return {
       kind,
       tokens: own.reduce((sum, one) => sum + one.tokens, 0),
-      largest: own.slice(0, LISTED).map(({ key, label, tokens }) => ({ key, label, tokens })),
-      more: Math.max(0, own.length - LISTED),
+      listed,
+      more: own.length - listed.length,
     };
   });
 }

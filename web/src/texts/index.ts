@@ -74,6 +74,10 @@ export const texts = {
       title: "What fills the context",
       threshold: (percent: number) => `At ${percent} % the history is summarized.`,
       more: (count: number) => `and ${count} more`,
+      drifts: { changed: "changed on disk", added: "new on disk", removed: "no longer on disk" },
+      changed: "Instructions or skills changed since the agent was told.",
+      renew: "Use the new text",
+      renewing: "The agent gets the new text with its next step.",
       kinds: {
         system: "System prompt",
         tools: "Tools",

@@ -71,6 +71,7 @@ export const transcript = {
   notices: {
     agent: "A sub-agent ended",
     instructions: "Workspace instructions",
+    instructions_renewed: "You gave the agent the new instructions",
     check: "The check failed",
     hook: "A hook says",
     hook_more: "A hook wants one more step",

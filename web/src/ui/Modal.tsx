@@ -54,7 +54,7 @@ export function Modal(props: Props) {
       )}
     >
       <div className={clsx("flex flex-col", full ? "max-h-[94dvh]" : "max-h-[min(85dvh,48rem)]")}>
-        <header
+        <div
           className={
             bare ? "sr-only" : "flex items-center justify-between border-line border-b py-2 pr-2 pl-4"
           }
@@ -63,7 +63,7 @@ export function Modal(props: Props) {
             {title}
           </h2>
           {!bare && <IconButton icon={X} label={texts.common.close} onClick={onClose} />}
-        </header>
+        </div>
         <div
           // What scrolls must be reachable by keyboard; the palette's list is.
           tabIndex={bare ? undefined : 0}

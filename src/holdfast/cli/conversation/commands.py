@@ -37,7 +37,7 @@ COMMANDS = (
     Command("workflow", "[NAME ...]", "list workflows, or run one with KEY=VALUE or JSON arguments"),
     Command("title", "TEXT", "rename the chat"),
     Command("usage", "", "tokens and cost of this chat"),
-    Command("context", "", "what fills the context, by size"),
+    Command("context", "[renew]", "what fills the context; renew: use the instruction files of now"),
     Command("thoughts", "", "show or fold the model's reasoning"),
     Command("id", "", "the chat's id, for `holdfast chat ID`"),
     Command("quit", "", "exit; the agent keeps working (Ctrl-D)"),

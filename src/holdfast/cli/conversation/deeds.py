@@ -15,7 +15,7 @@ from holdfast.cli.changes import (
 from holdfast.cli.chat_changes import last_said
 from holdfast.cli.chats import SentAnswer
 from holdfast.cli.client import Client
-from holdfast.cli.context import Filled, context_lines
+from holdfast.cli.context import context_lines, read_context
 from holdfast.cli.conversation.answers import DecisionAnswer, Submit
 from holdfast.cli.lookups import find_chat
 from holdfast.cli.models import ModelRow
@@ -35,6 +35,9 @@ from holdfast.core.usage import Usage
 NO_CHAT = "There is no chat yet. Send a message first."
 # Chats that /resume lists.
 _RECENT = 10
+
+# What gives the agent its instructions as they are now.
+RENEW = "renew"
 
 
 class ShownOutput(Record, frozen=True, kw_only=True):
@@ -105,9 +108,11 @@ class Deeds:
                 body = {"results": [{"call_id": call.call_id, "output": answer.output}]}
         await self._client.post(path, Chat, body)
 
-    async def context(self) -> str:
-        filled = await self._client.get(f"/chats/{self._chat()}/context", Filled)
-        return "\n".join(context_lines(filled))
+    async def context(self, what: str) -> str:
+        if what not in ("", RENEW):
+            raise WrongUsage(f"/context takes nothing, or {RENEW}.")
+        filled = await read_context(self._client, self._chat(), renew=what == RENEW)
+        return "\n".join(context_lines(filled, word=f"/context {RENEW}"))
 
     async def drop(self, place: str, queue: tuple[QueueItem, ...]) -> str:
         if not place.isdecimal() or not 1 <= int(place) <= len(queue):

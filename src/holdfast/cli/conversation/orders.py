@@ -70,7 +70,7 @@ class Orders:
             case "usage":
                 self._at.say(usage_text(self._at.transcript.usage))
             case "context":
-                self._at.do(deeds.context)
+                self._at.do(lambda: deeds.context(order.rest))
             case "thoughts":
                 shown = self._at.toggle_thoughts()
                 self._at.hint = "Reasoning is shown." if shown else "Reasoning is folded."

@@ -8,7 +8,7 @@ from typing import cast
 
 from holdfast.core.shapes import Json, encode_text
 from holdfast.core.text import one_line
-from holdfast.prompt.sources import PromptChat, PromptPlace
+from holdfast.prompt.sources import Passage, PromptChat, PromptPlace
 from holdfast.scripts.discovery import Workflow
 from holdfast.scripts.runs.library import Library
 
@@ -51,13 +51,13 @@ class WorkflowList:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    async def text(self, where: PromptChat) -> str:
+    async def passages(self, where: PromptChat) -> tuple[Passage, ...]:
         if where.workspace_id is None:
-            return ""
+            return ()
         found = await self._library.listed(where.workspace_id, where.owner_id)
         lines = listed(workflow for workflow in found if workflow.origin == "project")
         head = "Workflows of this workspace (run_workflow starts one, read_workflow tells all):"
-        return f"{head}\n{lines}" if lines else ""
+        return (Passage(label="workflows", text=f"{head}\n{lines}"),) if lines else ()
 
 
 def whole(workflow: Workflow) -> str:

@@ -33,13 +33,31 @@ class Skill(Record, frozen=True, kw_only=True):
     place: Literal["workspace", "user"] = "workspace"
 
 
+class BrokenSkill(Record, frozen=True, kw_only=True):
+    """A folder with a SKILL.md that cannot be used."""
+
+    folder: str
+    error: str
+
+
 def list_skills(root: Root | None, own: Iterable[Path] = ()) -> tuple[Skill, ...]:
     """By name, of the workspace, then of the user's own directories in their order: the first of a name
     counts. What has no usable name or description is left out."""
+    return find_skills(root, own)[0]
+
+
+def find_skills(
+    root: Root | None, own: Iterable[Path] = ()
+) -> tuple[tuple[Skill, ...], tuple[BrokenSkill, ...]]:
+    """The same, and what was left out."""
     skills: dict[str, Skill] = {}
+    broken: list[BrokenSkill] = []
     for found in (*_of_workspace(root), *_of_user(own)):
-        skills.setdefault(found.name, found)
-    return tuple(skills[name] for name in sorted(skills))
+        if isinstance(found, Skill):
+            skills.setdefault(found.name, found)
+        else:
+            broken.append(found)
+    return tuple(skills[name] for name in sorted(skills)), tuple(broken)
 
 
 def read_skill(
@@ -64,7 +82,7 @@ def read_skill(
     return skill, split_head(text)[1] if file is None else text
 
 
-def _of_workspace(root: Root | None) -> Iterator[Skill]:
+def _of_workspace(root: Root | None) -> Iterator[Skill | BrokenSkill]:
     if root is None:
         return
     with root.open() as tree:
@@ -74,13 +92,13 @@ def _of_workspace(root: Root | None) -> Iterator[Skill]:
                 yield skill
 
 
-def _of_user(own: Iterable[Path]) -> Iterator[Skill]:
+def _of_user(own: Iterable[Path]) -> Iterator[Skill | BrokenSkill]:
     for base in own:
         try:
             with Root(base).open() as tree:
                 for folder in _folders(tree, ()):
                     if (skill := _skill(tree, (folder,), str(base / folder))) is not None:
-                        yield replace(skill, place="user")
+                        yield replace(skill, place="user") if isinstance(skill, Skill) else skill
         except NotFound:
             continue  # most people have none
 
@@ -124,15 +142,18 @@ def _folders(tree: Tree, where: Parts) -> list[str]:
         return []
 
 
-def _skill(tree: Tree, parts: Parts, folder: str) -> Skill | None:
+def _skill(tree: Tree, parts: Parts, folder: str) -> Skill | BrokenSkill | None:
+    """None: there is no such file, or it may not be read."""
     text = _read(tree, (*parts, FILE))
     if text is None:
         return None
     fields = parse_head(text)
     name = fields.get("name") or parts[-1]
     description = one_line(fields.get("description", ""), _DESCRIPTION_CHARACTERS)
-    if not _NAME.fullmatch(name) or not description:
-        return None
+    if not _NAME.fullmatch(name):
+        return BrokenSkill(folder=folder, error="Its name is not usable: letters, digits and ._- only.")
+    if not description:
+        return BrokenSkill(folder=folder, error=f"{FILE} has no description between its lines of dashes.")
     return Skill(name=name, description=description, folder=folder)
 
 
