@@ -33,10 +33,13 @@ async def test_what_changed_since_the_request_before(server: Serving) -> None:
     assert [segment["label"] for segment in diff["added"]] == ["assistant: todo", "tool: todo"]
     assert diff["dropped"] == []
     assert (await admin.get(path)).json == diff
-    assert "todo" in diff["added"][0]["text"]
+    # As a person reads it.
+    assert diff["added"][0]["text"].startswith("todo({")
+    assert diff["added"][1]["text"].startswith("todo: succeeded\n")
     assert (await admin.get(f"{path}?after=step-1-2&before=step-1-1")).json == diff
     first = (await admin.get(f"{path}?after=model-1-1")).json
     assert (first["kept"], first["added"][0]["kind"]) == (0, "system")
+    assert first["added"][0]["text"].startswith("You are an agent")
     back = (await admin.get(f"{path}?after=step-1-1&before=step-1-2")).json
     assert [segment["label"] for segment in back["dropped"]] == ["assistant: todo", "tool: todo"]
 

@@ -15,11 +15,12 @@ from holdfast.api.instructions import (
     servers_in_trouble,
 )
 from holdfast.api.problems import invalid, not_found
+from holdfast.api.request_text import decoded, readable
 from holdfast.api.services import By, InPath, Services, With, needs, own_chat
 from holdfast.core.ids import ChatId, MessageId
 from holdfast.core.messages import HistoryEntry
 from holdfast.core.segments import Segment, SegmentKind, Segments, estimated_tokens, scaled, unchanged
-from holdfast.core.shapes import Record, encode_text
+from holdfast.core.shapes import Record
 from holdfast.prompt.drift import DriftKind
 from holdfast.prompt.history import PromptHistory
 from holdfast.prompt.segments import is_of_server, server_label, system_pieces
@@ -230,7 +231,7 @@ async def _texts(services: Services, chat_id: ChatId, segments: Sequence[Segment
         if segment.message_id is not None:
             message = await services.store.read(stored_messages.message(chat_id, segment.message_id))
             if message is not None:
-                texts[segment.hash] = encode_text(message.parts)[:SHOWN]
+                texts[segment.hash] = readable(message.parts)[:SHOWN]
     others = [segment.hash for segment in segments if segment.message_id is None]
     texts |= await services.store.read(debug_runs.texts(chat_id, others))
     if any(segment not in texts for segment in others):
@@ -256,7 +257,7 @@ def _changed(segment: Segment, texts: Mapping[str, str]) -> ChangedSegment:
         label=segment.label,
         tokens=segment.tokens,
         message_id=segment.message_id,
-        text=texts.get(segment.hash),
+        text=None if (text := texts.get(segment.hash)) is None else decoded(text),
     )
 
 

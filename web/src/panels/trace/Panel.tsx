@@ -1,17 +1,15 @@
 // The trace: what the agent did and how long each piece took, turn by turn, live. Only the rows in sight are
 // drawn, so that many thousand spans cost no more than a screenful.
 
-import { useQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import clsx from "clsx";
 import { ChartGantt } from "lucide-react";
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-import { call } from "@/api/client";
-import type { Span } from "@/api/schema";
-import { useChat } from "@/feed/hooks";
+import type { Span, Usage } from "@/api/schema";
 import { Empty } from "@/panels/Empty";
 import type { PanelProps } from "@/panels/registry";
 import { Unread } from "@/panels/Unread";
+import { useChatUsage } from "@/panels/useChatUsage";
 import { useTrace } from "@/panels/useTrace";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
@@ -36,6 +34,7 @@ export default function TracePanel({ chatId }: PanelProps) {
   const [shown, setShown] = useState<Shown>(ALL);
   const [chosen, setChosen] = useState<string | null>(null);
   const asked = useAsked();
+  const usage = useChatUsage(chatId);
   const groups = useMemo(() => grouped(spans, asked), [spans, asked]);
   const rows = useMemo(() => rowsOf(groups, folds, filter), [groups, folds, filter]);
   const known = useMemo(() => new Set(spans.map(span => span.kind)), [spans]);
@@ -61,6 +60,7 @@ export default function TracePanel({ chatId }: PanelProps) {
           onShown={setShown}
           chosen={chosen}
           onChoose={setChosen}
+          usage={usage.turns}
           onFold={fold}
           onEnd={trace.more && !trace.loading && !filtering ? trace.loadMore : null}
           goesOn={goesOn}
@@ -76,7 +76,7 @@ export default function TracePanel({ chatId }: PanelProps) {
       {span && (
         <Details key={span.id} chatId={chatId} span={span} spans={spans} onClose={() => setChosen(null)} />
       )}
-      <Footer chatId={chatId} spans={spans} />
+      <Footer total={usage.total} spans={spans} />
     </div>
   );
 }
@@ -87,13 +87,15 @@ interface WaterfallProps {
   onShown: (shown: Shown) => void;
   chosen: string | null;
   onChoose: (key: string) => void;
+  usage: ReadonlyMap<number, Usage>;
   onFold: (row: Row) => void;
   /** More can be loaded when the end is in sight. */
   onEnd: (() => void) | null;
   goesOn: boolean;
 }
 
-function Waterfall({ rows, shown, onShown, chosen, onChoose, onFold, onEnd, goesOn }: WaterfallProps) {
+function Waterfall(props: WaterfallProps) {
+  const { rows, shown, onShown, chosen, onChoose, usage, onFold, onEnd, goesOn } = props;
   const now = useTick(goesOn);
   const scroller = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<string | null>(null);
@@ -178,7 +180,7 @@ function Waterfall({ rows, shown, onShown, chosen, onChoose, onFold, onEnd, goes
               style={{ transform: `translateY(${item.start}px)`, height: item.size }}
             >
               {row.kind === "turn" ? (
-                <TurnRow row={row} shown={shown} now={now} />
+                <TurnRow row={row} shown={shown} now={now} usage={usage.get(row.group.turn) ?? null} />
               ) : (
                 <SpanRow row={row} shown={shown} now={now} />
               )}
@@ -263,15 +265,8 @@ function Nothing({ onClear }: { onClear: () => void }) {
   );
 }
 
-function Footer({ chatId, spans }: { chatId: string; spans: readonly Span[] }) {
-  // Of turns that are not loaded, and of sub-agents, only the server knows.
-  const used = useChat(state => state.usage?.total ?? 0);
-  const total = useQuery({
-    queryKey: ["usage", "chat", chatId, "total", used],
-    queryFn: async ({ signal }) =>
-      (await call("GET /chats/{chat_id}/usage", { path: { chat_id: chatId }, signal })).total,
-    placeholderData: before => before,
-  }).data;
+/** Of turns that are not loaded, and of sub-agents, only the server knows. */
+function Footer({ total, spans }: { total: Usage | null; spans: readonly Span[] }) {
   const loaded = useMemo(() => cacheTotal(spans), [spans]);
   const until = useMemo(() => warmUntil(spans), [spans]);
   const share = (total && cacheOf(total)) ?? loaded;

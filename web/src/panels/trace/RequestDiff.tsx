@@ -7,6 +7,7 @@ import type { ChangedSegment, Span } from "@/api/schema";
 import { visible } from "@/text/visible";
 import { texts } from "@/texts";
 import { tokens } from "@/ui/format";
+import { type Change, changesOf, headOf } from "./changes";
 
 const t = texts.panels.trace;
 const LISTED = 20;
@@ -31,35 +32,72 @@ export function RequestDiff({ span, otherwise }: { span: Span; otherwise: React.
   return (
     <>
       {data.kept > 0 && <p className="text-soft">{t.sinceKept(data.kept, tokens(data.kept_tokens))}</p>}
-      <Segments sign="−" segments={data.dropped} />
-      <Segments sign="+" segments={data.added} />
+      <Changes changes={changesOf(data.dropped, data.added)} />
     </>
   );
 }
 
-function Segments({ sign, segments }: { sign: "+" | "−"; segments: readonly ChangedSegment[] }) {
-  if (segments.length === 0) return null;
-  const came = sign === "+";
+function Changes({ changes }: { changes: readonly Change[] }) {
   return (
     <ul className="flex flex-col gap-0.5">
-      {segments.slice(0, LISTED).map((one, at) => (
-        <li
-          // biome-ignore lint/suspicious/noArrayIndexKey: the list never changes
-          key={at}
-          title={one.text ?? undefined}
-          className={clsx("flex gap-2 rounded px-2 py-0.5", came ? "bg-good-soft" : "bg-bad-soft")}
-        >
-          <span aria-hidden className={came ? "text-good" : "text-bad"}>
-            {sign}
-          </span>
-          <span className="shrink-0 text-soft">{texts.shell.contextParts.kinds[one.kind]}</span>
-          <span className="min-w-0 flex-1 truncate">{visible(one.label)}</span>
-          <span className="tabular shrink-0 text-soft">{tokens(one.tokens)}</span>
+      {changes.slice(0, LISTED).map((one, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the list never changes
+        <li key={at}>
+          <OneChange change={one} />
         </li>
       ))}
-      {segments.length > LISTED && (
-        <li className="text-soft">{texts.shell.contextParts.more(segments.length - LISTED)}</li>
+      {changes.length > LISTED && (
+        <li className="text-soft">{texts.shell.contextParts.more(changes.length - LISTED)}</li>
       )}
     </ul>
+  );
+}
+
+/** Folded its first words; open the texts, side by side where there was one before. */
+function OneChange({ change: { before, after } }: { change: Change }) {
+  const shown = after ?? before;
+  if (shown === null) return null;
+  const [sign, look] =
+    before === null ? ["+", "text-good"] : after === null ? ["−", "text-bad"] : ["±", "text-warn"];
+  const line = (
+    <>
+      <span aria-hidden className={look}>
+        {sign}
+      </span>
+      <span className="shrink-0 text-soft">{texts.shell.contextParts.kinds[shown.kind]}</span>
+      <span className="min-w-0 flex-1 truncate">{visible(headOf(shown))}</span>
+      <span className="tabular shrink-0 text-soft">{tokens(shown.tokens)}</span>
+    </>
+  );
+  const soft = before === null ? "bg-good-soft" : after === null ? "bg-bad-soft" : "bg-warn-soft";
+  const known = [before, after].filter(one => one?.text != null);
+  if (known.length === 0) return <p className={clsx("flex gap-2 rounded px-2 py-0.5", soft)}>{line}</p>;
+  return (
+    <details className={clsx("rounded", soft)}>
+      <summary className="flex cursor-pointer gap-2 rounded px-2 py-0.5">{line}</summary>
+      <div className={clsx("grid gap-px p-1", before && after && "sm:grid-cols-2")}>
+        {before && <Side title={t.textBefore} segment={before} />}
+        {after && <Side title={t.textAfter} segment={after} />}
+      </div>
+    </details>
+  );
+}
+
+function Side({ title, segment }: { title: string; segment: ChangedSegment }) {
+  return (
+    <figure className="min-w-0">
+      <figcaption className="text-soft">{title}</figcaption>
+      {segment.text === null ? (
+        <p className="text-faint">{t.textUnknown}</p>
+      ) : (
+        <pre
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+          tabIndex={0}
+          className="max-h-64 overflow-auto whitespace-pre-wrap break-words rounded bg-canvas p-1.5"
+        >
+          {visible(segment.text)}
+        </pre>
+      )}
+    </figure>
   );
 }

@@ -3,7 +3,7 @@
 import clsx from "clsx";
 import { ChevronRight, CircleAlert, Hourglass } from "lucide-react";
 import { memo } from "react";
-import type { Span } from "@/api/schema";
+import type { Span, Usage } from "@/api/schema";
 import { texts } from "@/texts";
 import { duration, money, tokens } from "@/ui/format";
 import { CacheBar } from "./CacheBar";
@@ -33,10 +33,17 @@ interface Props<K extends Row["kind"]> {
   now: number;
 }
 
-export const TurnRow = memo(function TurnRow({ row, shown, now }: Props<"turn">) {
+interface TurnProps extends Props<"turn"> {
+  /** Of the whole turn; null: the server has not said yet, and what is loaded counts. */
+  usage: Usage | null;
+}
+
+export const TurnRow = memo(function TurnRow({ row, shown, now, usage }: TurnProps) {
   const { group, open } = row;
   const { span, totals, extent } = group;
-  const cached = cacheTotal(group.spans);
+  const cached = usage === null ? cacheTotal(group.spans) : cacheOf(usage);
+  const used = usage?.total ?? totals.tokens;
+  const cost = usage?.cost_usd_micros ?? totals.costMicros;
   const asked = typeof span?.input === "string" ? span.input : "";
   const kind = span === null ? "" : (t.turnKinds[span.name] ?? span.name);
   const whole = drawn(group, now);
@@ -53,8 +60,8 @@ export const TurnRow = memo(function TurnRow({ row, shown, now }: Props<"turn">)
           <span className="tabular flex items-center gap-2.5 truncate text-faint text-xs">
             {cached && <CacheBar share={cached} className="w-8" />}
             <span>{t.spans(totals.spans)}</span>
-            {totals.tokens > 0 && <span>{texts.panels.tokens(tokens(totals.tokens))}</span>}
-            {totals.costMicros > 0 && <span>{money(totals.costMicros)}</span>}
+            {used > 0 && <span>{texts.panels.tokens(tokens(used))}</span>}
+            {cost > 0 && <span>{money(cost)}</span>}
             {totals.errors > 0 && <span className="font-medium text-bad">{t.errors(totals.errors)}</span>}
           </span>
         </span>
