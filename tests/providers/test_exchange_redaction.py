@@ -5,7 +5,9 @@ import json
 import time
 
 import pytest
+from typing_extensions import override
 
+from holdfast.core.shapes import Json
 from holdfast.providers.exchange_redaction import (
     BODY_BYTES,
     TEXT_CHARACTERS,
@@ -104,3 +106,59 @@ def test_hostile_texts_take_no_time(hostile: str) -> None:
     REDACTOR.text(hostile)
     REDACTOR.json({"text": hostile})
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("before", ["", " ", "\n", "\t", "\x01", "é", '"', "/", "="])
+def test_keys_are_found_wherever_a_word_begins(before: str) -> None:
+    key = "sk-live-abcdef123456"
+    message = json.dumps(
+        {"messages": [{"content": f"fine{before or ' '}{key}"}, {"content": f"{before}{key}"}]}
+    )
+    assert key not in (REDACTOR.request_body(message.encode()) or "")
+    assert key not in REDACTOR.encoded(json.loads(message)).decode()
+    events = f'data: {{"a": "fine"}}\n\ndata: {message}\n\ndata: {{"b": "fine"}}\n'
+    shown = REDACTOR.answer(events.encode(), len(events.encode())) or ""
+    assert key not in shown
+    assert shown.startswith('data: {"a": "fine"}\n\ndata: ')
+    assert shown.endswith('\n\ndata: {"b": "fine"}\n')
+
+
+def test_lists_under_the_name_of_a_secret() -> None:
+    body = REDACTOR.request_body(b'{"credentials": ["abc"], "messages": ["x"], "n": 1.50}')
+    assert body == f'{{"credentials":"{MASK}","messages":["x"],"n":1.50}}'
+
+
+class Counting(ExchangeRedactor):
+    looked_into = 0
+
+    @override
+    def json(self, value: Json, depth: int = 0) -> Json:
+        self.looked_into += 1
+        return super().json(value, depth)
+
+
+def test_what_requests_have_in_common_is_looked_into_once_until_the_known_keys_change() -> None:
+    known = ["our-own-key-1234"]
+    redactor = Counting(lambda: known)
+    redactor.refresh()
+    messages = [f"password={number} the-next-key-5678" for number in range(20)]
+    first = redactor.request_body(json.dumps({"messages": messages}).encode())
+    assert first is not None
+    assert "the-next-key-5678" in first
+    at_first = redactor.looked_into
+    redactor.request_body(json.dumps({"messages": [*messages, "password=20"]}).encode())
+    assert redactor.looked_into == at_first + 1
+    known.append("the-next-key-5678")
+    redactor.refresh()
+    assert "the-next-key-5678" not in (
+        redactor.request_body(json.dumps({"messages": messages}).encode()) or ""
+    )
+
+
+def test_words_that_only_end_like_a_key_are_not_looked_into() -> None:
+    redactor = Counting(list)
+    redactor.refresh()
+    redactor.request_body(
+        json.dumps({"messages": ["Ask with ask_user; a task-list; monkey-patches"]}).encode()
+    )
+    assert redactor.looked_into == 0

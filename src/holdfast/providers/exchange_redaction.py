@@ -3,12 +3,13 @@ key of ours is removed by its value, wherever it is; everything else by the name
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from hashlib import blake2b
 from typing import Any, cast
 
 import msgspec
 import re2  # pyright: ignore[reportMissingTypeStubs]
 
-from holdfast.core.shapes import Json
+from holdfast.core.shapes import Json, encode
 from holdfast.core.text import clean
 from holdfast.providers.exchanges import COLLECTED_BYTES
 from holdfast.providers.redact import MASK, Redactor, spellings
@@ -21,6 +22,12 @@ _HEAD_BYTES = 20_000
 # What a cut may leave of a secret at the end of what was collected.
 _CUT_CHARACTERS = 4096
 _DEPTH = 64
+
+# What is remembered of what was redacted.
+_MOST_BYTES = 8 * 1024 * 1024
+_ENTRY_BYTES = 150
+# In which there may be a file's content.
+_FILE_NAMES = frozenset({"data", "bytes", "file_data"})
 
 _EXACT = frozenset(
     {
@@ -88,15 +95,19 @@ _DATA_URL = re.compile(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/=_-]*")
 
 
 # Whatever any of the rules could find. Where there is none of it, which is nearly always, nothing is looked
-# for. One pass, whatever the text.
+# for. One pass, whatever the text. What begins like a key does so only where a word begins: in JSON also
+# after an escape.
 _re2 = cast(Any, re2)
-_SUSPICIOUS = _re2.compile(
+_SUSPICIOUS = (
     r"(?i)secret|passw|passphrase|credential|pwd|cookie|authorization|bearer|basic |jwt|://|base64|private|"
     r"(?:api|access|encryption|shared|signing|ssh|subscription)[^a-z0-9]{0,3}key|"
     r"(?:access|auth|bearer|id|refresh|session)[^a-z0-9]{0,3}token|\btoken\b|assertion|file_data|"
-    r"media[^a-z0-9]{0,3}type|mime[^a-z0-9]{0,3}type|[sp]k[-_]|rk_|xai-|hf_|nvapi-|key-|aiza|ya29|"
-    r"gh[opsur]_|github_pat|glpat|xox|npm_|pypi-|akia|asia|eyj"
+    r"media[^a-z0-9]{0,3}type|mime[^a-z0-9]{0,3}type|"
+    r"(?:^|[^a-z0-9]|\\[bfnrt]|\\u[0-9a-f]{4})(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|key)[-_.][a-z0-9_.*-]{6}|"
+    r"aiza|ya29|gh[opsur][-_]|github_pat|glpat|xox|npm[-_]|pypi[-_]|akia|asia|eyj)"
 )
+# Nothing shorter is removed: a name, a sign and a value are longer.
+_LEAST = 6
 
 
 def is_secret_name(name: str) -> bool:
@@ -122,8 +133,9 @@ class ExchangeRedactor:
         self._ask = known
         self._asked: frozenset[str] = frozenset()
         self._spellings: tuple[str, ...] = ()
-        self._known: Any = None
+        self._suspicious: Any = _re2.compile(_SUSPICIOUS)
         self._looks = Redactor()
+        self._once = _Redacted()
 
     def refresh(self) -> None:
         """Before a batch: keys come and go with the configuration."""
@@ -131,22 +143,26 @@ class ExchangeRedactor:
         if asked != self._asked:
             self._asked = asked
             self._spellings = tuple(spellings(asked))
-            self._known = (
-                _re2.compile("|".join(map(_re2.escape, self._spellings))) if self._spellings else None
-            )
+            self._suspicious = _re2.compile("|".join((_SUSPICIOUS, *map(_re2.escape, self._spellings))))
+            self._once = _Redacted()
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        shown = {name: value for name, value in headers.items() if not _is_secret_header(name)}
+        text = self.text
+        if not self._is_suspicious("\n".join((*headers, *shown.values())).encode("utf-8", "replace")):
+            text = clean
         return {
-            self._without_known(name): MASK if _is_secret_header(name) else self.text(value)[:TEXT_CHARACTERS]
-            for name, value in headers.items()
+            text(name): text(shown[name])[:TEXT_CHARACTERS] if name in shown else MASK for name in headers
         }
 
     def text(self, text: str) -> str:
         """Without what could be a secret: of an error, a header, a text in a body."""
         text = clean(text)
-        if not self._is_suspicious(text):
+        if len(text) < _LEAST or not self._is_suspicious(text.encode("utf-8", "replace")):
             return text
-        text = self._without_known(text)
+        for spelling in self._spellings:
+            if spelling in text:
+                text = text.replace(spelling, MASK)
         if "://" in text:
             text = _URL.sub(lambda found: self._url(found[0]), text)
         lower = text.lower()
@@ -158,24 +174,26 @@ class ExchangeRedactor:
             text = self._looks.text(text)
         return text
 
-    def _without_known(self, text: str) -> str:
-        for spelling in self._spellings:
-            if spelling in text:
-                text = text.replace(spelling, MASK)
-        return text
+    def _is_suspicious(self, data: bytes) -> bool:
+        return self._suspicious.search(data) is not None
 
-    def _is_suspicious(self, text: str) -> bool:
-        data = text.encode("utf-8", "replace")
-        return _SUSPICIOUS.search(data) is not None or (
-            self._known is not None and self._known.search(data) is not None
-        )
+    def encoded(self, value: Json) -> bytes:
+        """`json` of something that may have nothing to remove, encoded."""
+        return self._redacted(encode(value))
 
-    def shape(self, value: Json) -> Json:
-        """`json` of something that may have nothing to remove."""
-        encoded = msgspec.json.encode(value)
-        if len(encoded) <= TEXT_CHARACTERS and not self._is_suspicious(encoded.decode()):
-            return value
-        return self.json(value)
+    def once(self, what: bytes, make: Callable[[], Json]) -> bytes:
+        """`encoded` of something that is asked for again and again, such as a message of a history. `make`
+        gives the same value for the same bytes."""
+        return self._once.of(b"made", what, lambda: self.encoded(make()))
+
+    def _redacted(self, data: bytes) -> bytes:
+        """A JSON value without secrets."""
+        if len(data) <= TEXT_CHARACTERS and not self._is_suspicious(data):
+            return data
+        return encode(self.json(msgspec.json.decode(data)))
+
+    def _redacted_once(self, data: bytes) -> bytes:
+        return self._once.of(b"sent", data, lambda: self._redacted(data))
 
     def _url(self, url: str) -> str:
         url = _USER.sub(f"{MASK}@", url)
@@ -222,16 +240,32 @@ class ExchangeRedactor:
         return self.text(text)[:TEXT_CHARACTERS]
 
     def request_body(self, body: bytes) -> str | None:
+        """The requests of a turn have nearly everything in common, so each thing in their lists is redacted
+        once."""
         if not body:
             return None
-        text = clean(body.decode("utf-8", "replace"))
-        if len(text) <= TEXT_CHARACTERS and not self._is_suspicious(text):
-            return text
         try:
-            value = msgspec.json.decode(body)
+            found = self._fields(body)
+        except msgspec.ValidationError:
+            found = self._redacted(body)
         except msgspec.DecodeError:
             return bounded(self.text(body.decode("utf-8", "replace")))
-        return bounded(msgspec.json.encode(self.json(value)).decode())
+        return bounded(clean(found.decode("utf-8", "replace")))
+
+    def _fields(self, body: bytes) -> bytes:
+        fields = _fields_of(body)
+        if fields.keys() & _FILE_NAMES:
+            return self._redacted(body)
+        found: list[bytes] = []
+        for name, raw in fields.items():
+            key, value = encode(name), bytes(raw)
+            if value.startswith(b"[") and not is_secret_name(name):
+                items = b",".join([self._redacted_once(bytes(item)) for item in _items_of(value)])
+                key = self._redacted_once(b"{%b:0}" % key)[1:-3]
+                found.append(b"%b:[%b]" % (key, items))
+            else:
+                found.append(self._redacted_once(b"{%b:%b}" % (key, value))[1:-1])
+        return b"{%b}" % b",".join(found)
 
     def answer(self, body: bytes, whole_bytes: int) -> str | None:
         """Of an answer as a whole, or of a stream of events."""
@@ -245,21 +279,59 @@ class ExchangeRedactor:
         return bounded(self._lines(text))
 
     def _lines(self, text: str) -> str:
-        """Events are lines with JSON in them. Where nothing in it has the name of a secret, a line stays as
-        it is."""
-        text = clean(text)
-        if not self._is_suspicious(text):
-            return text
-        return "\n".join(self._line(line) for line in text.split("\n"))
+        """Events are lines with JSON in them. A line in which nothing has the name of a secret stays as it
+        is."""
+        data = clean(text).encode("utf-8", "replace")
+        found: list[bytes] = []
+        at = 0
+        while (match := self._suspicious.search(data, at)) is not None:
+            first = max(data.rfind(b"\n", at, match.start()) + 1, at)
+            last = data.find(b"\n", max(match.end() - 1, first))
+            last = len(data) if last < 0 else last
+            found += (data[at:first], self._line(data[first:last].decode()).encode())
+            at = last
+        return b"".join((*found, data[at:])).decode()
 
-    def _line(self, line: str) -> str:
-        head, data = ("data:", line[5:]) if line.startswith("data:") else ("", line)
+    def _line(self, lines: str) -> str:
+        if "\n" in lines:
+            return "\n".join(map(self._line, lines.split("\n")))
+        head, data = ("data:", lines[5:]) if lines.startswith("data:") else ("", lines)
         try:
             value = msgspec.json.decode(data.strip())
         except msgspec.DecodeError:
-            return self.text(line)
+            return self.text(lines)
         space = " " if data.startswith(" ") else ""
         return f"{head}{space}{msgspec.json.encode(self.json(value)).decode()}"
+
+
+class _Redacted:
+    """What things became when they were redacted, by the hash of how they were. Those that are not asked for
+    any more are forgotten when there are too many."""
+
+    def __init__(self) -> None:
+        self._now: dict[bytes, bytes | None] = {}
+        self._before: dict[bytes, bytes | None] = {}
+        self._size = 0
+
+    def of(self, kind: bytes, what: bytes, redact: Callable[[], bytes]) -> bytes:
+        key = blake2b(what, digest_size=16, person=kind).digest()
+        for known in (self._now, self._before):
+            if key in known:
+                found = known[key]
+                break
+        else:
+            redacted = redact()
+            # None: it stayed as it was, which is not worth keeping.
+            found = None if redacted is what else redacted
+        if key not in self._now:
+            self._keep(key, found)
+        return what if found is None else found
+
+    def _keep(self, key: bytes, found: bytes | None) -> None:
+        self._now[key] = found
+        self._size += _ENTRY_BYTES + len(found or b"")
+        if self._size > _MOST_BYTES:
+            self._before, self._now, self._size = self._now, {}, 0
 
 
 def bounded(text: str) -> str:
@@ -271,10 +343,13 @@ def bounded(text: str) -> str:
     return data[:_HEAD_BYTES].decode("utf-8", "ignore") + marker + data[-tail:].decode("utf-8", "ignore")
 
 
+_fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_items_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
 def _is_file_content(name: str, item: str, beside: Mapping[str, Json]) -> bool:
     if len(item) < 100:
         return False
     return name == "file_data" or (
-        name in ("data", "bytes")
-        and bool(beside.keys() & {"media_type", "mime_type", "mimeType", "mediaType"})
+        name in _FILE_NAMES and bool(beside.keys() & {"media_type", "mime_type", "mimeType", "mediaType"})
     )

@@ -1,8 +1,7 @@
-"""The debug record: its runs, their steps and attempts, and the texts of segments. A row's status never goes
-down, whoever writes last."""
+"""The debug record as it is read: its runs, their steps and attempts, and the texts of segments. And its
+upkeep."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 
 import msgspec
 
@@ -10,7 +9,6 @@ from holdfast.core.clock import from_micros
 from holdfast.core.debug_runs import (
     STATUSES,
     DebugAttempt,
-    DebugKind,
     DebugRun,
     DebugStatus,
     DebugStep,
@@ -18,13 +16,11 @@ from holdfast.core.debug_runs import (
 )
 from holdfast.core.events import BusEvent, DebugHint
 from holdfast.core.failures import Failure
-from holdfast.core.ids import ChatId, DebugRunId, MessageId, UserId
-from holdfast.core.parts import Text
-from holdfast.core.shapes import Json, Record, encode_text
+from holdfast.core.ids import ChatId, DebugRunId, UserId
+from holdfast.core.shapes import Json
 from holdfast.core.usage import Usage
-from holdfast.store.columns import columns, listed, micros, moment, placeholders, text
-from holdfast.store.query import Query, Row, Rows, Statement, at_most_one, each, joined, query
-from holdfast.store.rows import parts_of
+from holdfast.store.columns import columns, listed, moment, placeholders
+from holdfast.store.query import Query, Row, Rows, at_most_one, each, joined, query
 
 RUN = columns(
     "id chat_id kind status turn message_id history_message_id provider model first_message label "
@@ -44,186 +40,6 @@ _DAY = 86_400 * 1_000_000
 _AT_ONCE = 1000
 
 IN_PROGRESS, INTERRUPTED = STATUSES.index("in_progress"), STATUSES.index("interrupted")
-
-# --- writing ---
-
-# What a record begins with. What a worker before us left in progress has ended with it.
-TURN_MESSAGE = (
-    "SELECT t.message_id, m.parts, m.removed FROM turns t "
-    "LEFT JOIN messages m ON m.chat_id = t.chat_id AND m.id = t.message_id "
-    "WHERE t.chat_id = $1 AND t.number = $2"
-)
-END_STEPS = (
-    f"UPDATE debug_steps SET status = {INTERRUPTED}, finished_at = now_micros() "
-    f"WHERE run_id = $1 AND status = {IN_PROGRESS}"
-)
-END_OTHERS = (
-    f"UPDATE debug_runs SET status = {INTERRUPTED}, finished_at = now_micros(), touched_at = now_micros() "
-    f"WHERE chat_id = $1 AND id <> $2 AND status = {IN_PROGRESS} AND kind = $3"
-)
-LAST_STEP = "SELECT coalesce(max(number), 0) FROM debug_steps WHERE run_id = $1"
-PUT_RUN = (
-    f"INSERT INTO debug_runs ({listed(RUN)}, touched_at) SELECT {placeholders(len(RUN))}, now_micros() "
-    "WHERE EXISTS (SELECT 1 FROM chats c WHERE c.id = $2) AND NOT EXISTS ("
-    "SELECT 1 FROM messages m WHERE m.chat_id = $2 AND m.id = $7 AND m.removed) "
-    "ON CONFLICT (id) DO UPDATE SET status = excluded.status, provider = excluded.provider, "
-    "model = excluded.model, finished_at = excluded.finished_at, touched_at = excluded.touched_at "
-    "WHERE excluded.status >= debug_runs.status"
-)
-PUT_STEP = (
-    f"INSERT INTO debug_steps ({listed(STEP)}) SELECT {placeholders(len(STEP))} "
-    "WHERE EXISTS (SELECT 1 FROM debug_runs r WHERE r.id = $1) "
-    "ON CONFLICT (run_id, number) DO UPDATE SET status = excluded.status, "
-    "finished_at = excluded.finished_at, usage = excluded.usage, error = excluded.error, "
-    "request = excluded.request, response = excluded.response WHERE excluded.status >= debug_steps.status"
-)
-MOVE_STEP = (
-    "UPDATE debug_steps SET status = $3, finished_at = $4, usage = $5, error = $6, response = $7 "
-    "WHERE run_id = $1 AND number = $2 AND status <= $3"
-)
-PUT_ATTEMPT = (
-    f"INSERT INTO debug_attempts ({listed(ATTEMPT)}) SELECT {placeholders(len(ATTEMPT))} "
-    "WHERE EXISTS (SELECT 1 FROM debug_steps s WHERE s.run_id = $1 AND s.number = $2) "
-    "ON CONFLICT (run_id, step, number) DO UPDATE SET status = excluded.status, error = excluded.error, "
-    "response_headers = excluded.response_headers, status_code = excluded.status_code, "
-    "response_body = excluded.response_body, finished_at = excluded.finished_at, "
-    "duration_ms = excluded.duration_ms"
-)
-PUT_TEXT = (
-    "INSERT INTO debug_texts (chat_id, hash, noted_at, body) SELECT $1, $2, now_micros(), $3 "
-    "WHERE EXISTS (SELECT 1 FROM chats c WHERE c.id = $1) "
-    "ON CONFLICT (chat_id, hash) DO UPDATE SET noted_at = excluded.noted_at"
-)
-
-
-class RunRow(Record, frozen=True, kw_only=True):
-    """A run as it is written."""
-
-    id: DebugRunId
-    chat_id: ChatId
-    kind: DebugKind
-    status: DebugStatus
-    turn: int
-    message_id: MessageId | None
-    history_message_id: MessageId | None
-    provider: str | None
-    model: str | None
-    first_message: str
-    label: str
-    started_at: datetime
-    finished_at: datetime | None
-
-
-class Beginning(Record, frozen=True, kw_only=True):
-    """What was there when a process began to record: the message of the turn, and the steps so far."""
-
-    message_id: MessageId | None
-    first_message: str
-    steps: int
-
-
-def begin(run_id: DebugRunId, chat_id: ChatId, kind: DebugKind, turn: int) -> Query[Beginning | None]:
-    """None: there is nothing to record about any more."""
-
-    def read(results: Sequence[Rows]) -> Beginning | None:
-        found = results[0]
-        if not found or found[0][2]:
-            return None
-        parts = () if found[0][1] is None else parts_of(found[0][1])
-        said = " ".join(part.text for part in parts if isinstance(part, Text))
-        return Beginning(message_id=found[0][0], first_message=said, steps=results[-1][0][0])
-
-    others: tuple[Statement, ...] = (
-        ((END_OTHERS, (chat_id, run_id, kind)),) if kind in ("chat_turn", "compaction") else ()
-    )
-    return Query(
-        (
-            (TURN_MESSAGE, (chat_id, turn)),
-            (END_STEPS, (run_id,)),
-            *others,
-            (LAST_STEP, (run_id,)),
-        ),
-        read,
-    )
-
-
-def put_run(run: RunRow) -> Statement:
-    return PUT_RUN, (
-        run.id,
-        run.chat_id,
-        run.kind,
-        STATUSES.index(run.status),
-        run.turn,
-        run.message_id,
-        run.history_message_id,
-        run.provider,
-        run.model,
-        run.first_message,
-        run.label,
-        micros(run.started_at),
-        micros(run.finished_at),
-    )
-
-
-def put_step(run: RunRow, step: DebugStep) -> Statement:
-    return PUT_STEP, (
-        run.id,
-        step.number,
-        step.id,
-        run.chat_id,
-        step.operation,
-        STATUSES.index(step.status),
-        step.history_message_id,
-        micros(step.started_at),
-        micros(step.finished_at),
-        text(step.usage),
-        text(step.error),
-        encode_text(step.request),
-        text(step.response),
-    )
-
-
-def move_step(run: RunRow, step: DebugStep) -> Statement:
-    """One whose request is stored."""
-    return MOVE_STEP, (
-        run.id,
-        step.number,
-        STATUSES.index(step.status),
-        micros(step.finished_at),
-        text(step.usage),
-        text(step.error),
-        text(step.response),
-    )
-
-
-def put_attempt(run: RunRow, step: int, attempt: DebugAttempt) -> Statement:
-    return PUT_ATTEMPT, (
-        run.id,
-        step,
-        attempt.number,
-        attempt.status,
-        attempt.method,
-        attempt.url,
-        encode_text(attempt.request_headers),
-        encode_text(attempt.response_headers),
-        attempt.status_code,
-        attempt.error,
-        micros(attempt.started_at),
-        micros(attempt.finished_at),
-        attempt.duration_ms,
-        attempt.request_body,
-        attempt.response_body,
-    )
-
-
-def put_text(chat_id: ChatId, segment: str, body: str) -> Statement:
-    return PUT_TEXT, (chat_id, segment, body)
-
-
-def written(statements: Iterable[Statement], hints: Iterable[BusEvent]) -> Query[None]:
-    told = tuple(hints)
-    return Query(tuple(statements), lambda _: None, hints=lambda _: told)
-
 
 # --- reading ---
 

@@ -15,11 +15,9 @@ from msgspec.structs import replace
 
 from holdfast.core.clock import Clock
 from holdfast.core.debug_runs import (
-    DebugAttempt,
     DebugKind,
     DebugOperation,
     DebugStatus,
-    DebugStep,
     may_follow,
 )
 from holdfast.core.errors import HoldfastError, StoreClosed, TryAgain
@@ -27,7 +25,6 @@ from holdfast.core.events import DebugHint
 from holdfast.core.failures import Failure
 from holdfast.core.ids import ChatId, DebugRunId, Ids, MessageId, named_uuid7
 from holdfast.core.segments import Segments
-from holdfast.core.shapes import Json
 from holdfast.core.text import one_line
 from holdfast.core.usage import Usage
 from holdfast.prompt.segments import SegmentContent
@@ -35,10 +32,11 @@ from holdfast.providers.assemble import ModelAnswer
 from holdfast.providers.exchange_redaction import TEXT_CHARACTERS, ExchangeRedactor
 from holdfast.providers.exchanges import HttpExchange, RawExchange
 from holdfast.providers.interface import ModelRequest
-from holdfast.store import debug_runs
-from holdfast.store.debug_runs import RunRow
+from holdfast.store import debug_writing
+from holdfast.store.debug_writing import RunRow, StepRow, TextRow
 from holdfast.store.interface import Store
-from holdfast.store.query import Statement
+from holdfast.store.query import Query
+from holdfast.telemetry.debug_rows import attempt_of, portions, redacted_failure, size_of
 from holdfast.telemetry.debug_shapes import answer_shape, request_shape
 from holdfast.telemetry.metrics import Metrics
 
@@ -50,8 +48,8 @@ LABEL_CHARACTERS = 80
 BATCH_SECONDS = 0.25
 # What may wait to be written; of what comes on top bodies are not kept.
 MOST_WAITING_BYTES = 64 * 1024 * 1024
-# In one transaction: others write to the database too.
-MOST_AT_ONCE = 40
+# And of more steps than this, nothing.
+MOST_WAITING_STEPS = 10_000
 # While the database is unavailable, and how long the last notes may take when the process stops.
 AGAIN_SECONDS = (0.5, 1.0, 2.0)
 LAST_SECONDS = 5.0
@@ -71,6 +69,8 @@ class RecordedRun:
         self.steps_begun = 0
         # Known when it was looked for: the steps of a worker before us, and what the turn began with.
         self.steps_before: int | None = None
+        # A worker before us left something in progress, which ends with the first write.
+        self.left = False
         # Whether its row has to be written.
         self.moved = True
         # What it was about is gone.
@@ -242,9 +242,13 @@ class DebugRecorder:
     def note(self, run: RecordedRun, step: RecordedStep | None = None) -> None:
         if self._writing is None or run.is_over:
             return
-        self._notes.runs[run.row.id] = run
         if step is not None:
+            if len(self._notes.steps) >= MOST_WAITING_STEPS and step.id not in self._notes.steps:
+                self._forget_attempts(step)
+                self._metrics.debug_lost.inc()
+                return
             self._notes.steps[step.id] = step
+        self._notes.runs[run.row.id] = run
         self._noted.set()
         self._idle.clear()
 
@@ -264,8 +268,8 @@ class DebugRecorder:
 
     def admitted(self, exchange: RawExchange, instead_of: RawExchange | None) -> RawExchange:
         """Without its bodies while too much waits."""
-        size = _size(exchange)
-        self._waiting_bytes -= 0 if instead_of is None else _size(instead_of)
+        size = size_of(exchange)
+        self._waiting_bytes -= 0 if instead_of is None else size_of(instead_of)
         if self._waiting_bytes + size > MOST_WAITING_BYTES:
             self._metrics.debug_lost.inc()
             exchange = replace(exchange, request_body=b"", answer=b"")
@@ -335,67 +339,83 @@ class DebugRecorder:
         if not batch:
             return
         for step in batch.steps.values():
-            self._waiting_bytes -= sum(map(_size, step.attempts.values()))
-            step.attempts.clear()
+            self._forget_attempts(step)
         self._metrics.debug_lost.inc(max(len(batch.steps), len(batch.runs)))
         log.warning("debug record not written", reason=reason, runs=len(batch.runs), steps=len(batch.steps))
 
+    def _forget_attempts(self, step: RecordedStep) -> None:
+        self._waiting_bytes -= sum(map(size_of, step.attempts.values()))
+        step.attempts.clear()
+
     async def _write(self, batch: _Batch) -> None:
-        for run in batch.runs.values():
-            if run.steps_before is None:
-                await self._begin(run)
+        await self._begin([run for run in batch.runs.values() if run.steps_before is None])
         runs = [run for run in batch.runs.values() if not run.is_over]
-        steps = [step for step in batch.steps.values() if not step.run.is_over]
-        texts = [(run, piece) for run, piece in batch.texts if not run.is_over]
         # What is written now, and not what is noted meanwhile.
-        taken = [_TakenStep(step) for step in steps]
-        rows = [run.row for run in runs if run.moved]
+        taken = [_TakenStep(step) for step in batch.steps.values() if not step.run.is_over]
+        texts = [(run, piece) for run, piece in batch.texts if not run.is_over]
         moved = [run for run in runs if run.moved]
+        left = [run for run in runs if run.left]
+        rows = [run.row for run in moved]
+        ending = [run.row for run in left]
         for run in moved:
             run.moved = False
+        hints = tuple(DebugHint(chat_id=chat_id) for chat_id in {run.row.chat_id for run in runs})
         try:
-            statements = await asyncio.to_thread(self._statements, rows, taken, texts)
-            hints = tuple(DebugHint(chat_id=chat_id) for chat_id in {run.row.chat_id for run in runs})
-            for first in range(0, len(statements), MOST_AT_ONCE):
-                some = statements[first : first + MOST_AT_ONCE]
-                is_last = first + MOST_AT_ONCE >= len(statements)
-                await self._store.write(debug_runs.written(some, hints if is_last else ()))
+            for write in await asyncio.to_thread(self._writes, rows, ending, taken, texts, hints):
+                await self._store.write(write)
         except BaseException:
             for run in moved:
                 run.moved = True
             raise
+        for run in left:
+            run.left = False
         for one in taken:
             self._waiting_bytes -= one.forget_written()
 
-    async def _begin(self, run: RecordedRun) -> None:
-        row = run.row
-        found = await self._store.write(debug_runs.begin(row.id, row.chat_id, row.kind, row.turn))
-        if found is None:
-            run.is_over = True
+    async def _begin(self, runs: Sequence[RecordedRun]) -> None:
+        if not runs:
             return
+        beginnings = await self._store.read(debug_writing.beginnings([run.row for run in runs]))
+        found = {beginning.run_id: beginning for beginning in beginnings}
         self._redactor.refresh()
-        said = one_line(self._redactor.text(found.first_message), FIRST_MESSAGE_CHARACTERS)
-        label = _LABELS.get(row.kind) or one_line(said, LABEL_CHARACTERS)
-        run.steps_before = found.steps
-        run.row = replace(run.row, message_id=found.message_id, first_message=said, label=label)
-        run.moved = True
+        for run in runs:
+            beginning = found.get(run.row.id)
+            if beginning is None:
+                run.is_over = True
+                continue
+            said = one_line(self._redactor.text(beginning.first_message), FIRST_MESSAGE_CHARACTERS)
+            label = _LABELS.get(run.row.kind) or one_line(said, LABEL_CHARACTERS)
+            run.row = replace(run.row, message_id=beginning.message_id, first_message=said, label=label)
+            run.steps_before, run.left, run.moved = beginning.steps, beginning.left, True
 
-    def _statements(
+    def _writes(
         self,
         rows: Sequence[RunRow],
+        ending: Sequence[RunRow],
         taken: Sequence["_TakenStep"],
         texts: Sequence[tuple[RecordedRun, SegmentContent]],
-    ) -> list[Statement]:
-        """In a thread: redacting a long history takes a while."""
+        hints: Sequence[DebugHint],
+    ) -> list[Query[None]]:
+        """In a thread: redacting a long history takes a while. Each is a transaction; the last one is told
+        of."""
         redactor = self._redactor
         redactor.refresh()
-        statements = [debug_runs.put_run(row) for row in rows]
-        for one in taken:
-            statements += one.statements(redactor)
-        for run, piece in texts:
-            body = redactor.text(piece.content.decode("utf-8", "replace"))[:TEXT_CHARACTERS]
-            statements.append(debug_runs.put_text(run.row.chat_id, piece.segment.hash, body))
-        return statements
+        segments = [
+            TextRow(
+                chat_id=run.row.chat_id,
+                hash=piece.segment.hash,
+                body=redactor.text(piece.content.decode("utf-8", "replace"))[:TEXT_CHARACTERS],
+            )
+            for run, piece in texts
+        ]
+        first, *others = portions([one.row(redactor) for one in taken])
+        return [
+            debug_writing.put(rows, first, segments, ending=ending, hints=() if others else hints),
+            *(
+                debug_writing.put((), steps, (), hints=hints if steps is others[-1] else ())
+                for steps in others
+            ),
+        ]
 
 
 class _TakenStep:
@@ -411,29 +431,23 @@ class _TakenStep:
         self._finished_at = step.finished_at
         self._attempts = dict(step.attempts)
 
-    def statements(self, redactor: ExchangeRedactor) -> list[Statement]:
-        request: Json = None if self._request is None else request_shape(self._request, redactor)
-        row = DebugStep(
-            id=self._step.id,
+    def row(self, redactor: ExchangeRedactor) -> StepRow:
+        step = self._step
+        return StepRow(
+            run=self._run,
+            id=step.id,
             number=self._number,
-            operation=self._step.operation,
+            operation=step.operation,
             status=self._status,
-            request=request,
+            request=None if self._request is None else request_shape(self._request, redactor),
             response=None if self._answer is None else answer_shape(self._answer, redactor),
             usage=self._usage,
-            error=None if self._error is None else _redacted(self._error, redactor),
-            history_message_id=self._step.history_message_id,
-            started_at=self._step.started_at,
+            error=None if self._error is None else redacted_failure(self._error, redactor),
+            history_message_id=step.history_message_id,
+            started_at=step.started_at,
             finished_at=self._finished_at,
+            attempts=tuple(attempt_of(exchange, redactor) for exchange in self._attempts.values()),
         )
-        put = debug_runs.move_step if self._request is None else debug_runs.put_step
-        return [
-            put(self._run, row),
-            *(
-                debug_runs.put_attempt(self._run, self._number, _attempt(exchange, redactor))
-                for exchange in self._attempts.values()
-            ),
-        ]
 
     def forget_written(self) -> int:
         """Returns how many bytes wait no longer."""
@@ -443,35 +457,5 @@ class _TakenStep:
         for number, exchange in self._attempts.items():
             if step.attempts.get(number) is exchange:
                 del step.attempts[number]
-            size += _size(exchange)
+            size += size_of(exchange)
         return size
-
-
-def _attempt(exchange: RawExchange, redactor: ExchangeRedactor) -> DebugAttempt:
-    return DebugAttempt(
-        number=exchange.number,
-        status="completed" if exchange.error is None else "failed",
-        method=exchange.method,
-        url=redactor.text(exchange.url),
-        request_headers=redactor.headers(exchange.request_headers),
-        request_body=redactor.request_body(exchange.request_body),
-        response_headers=redactor.headers(exchange.response_headers),
-        response_body=redactor.answer(exchange.answer, exchange.answer_bytes),
-        status_code=exchange.status_code,
-        error=None if exchange.error is None else redactor.text(exchange.error)[:TEXT_CHARACTERS],
-        started_at=exchange.started_at,
-        finished_at=exchange.finished_at,
-        duration_ms=exchange.duration_ms,
-    )
-
-
-def _redacted(failure: Failure, redactor: ExchangeRedactor) -> Failure:
-    return replace(
-        failure,
-        message=redactor.text(failure.message),
-        detail=None if failure.detail is None else redactor.text(failure.detail),
-    )
-
-
-def _size(exchange: RawExchange) -> int:
-    return len(exchange.request_body) + len(exchange.answer)
