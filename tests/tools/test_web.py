@@ -70,6 +70,7 @@ def test_pages_come_as_they_are(world: dict[str, Any]) -> None:
         ("loop", "redirected more than"),
         ("unknown", "cannot be resolved"),
         ("denied", "not allowed"),
+        ("denied-letters", "not allowed"),
         ("not-allowed", "not allowed"),
         ("credentials", "user name or password"),
         ("scheme", "only http"),

@@ -124,6 +124,7 @@ CASES: dict[str, tuple[str, FetchRules]] = {
     "rebinding": ("http://rebinding.test/page", FetchRules()),
     "unknown": ("http://nowhere.test/", FetchRules()),
     "denied": ("http://a.denied.test/page", FetchRules(deny=("denied.test",))),
+    "denied-letters": ("http://a.\u24d3enied\u3002test/page", FetchRules(deny=("denied.test",))),
     "not-allowed": ("http://site.test/page", FetchRules(allow=("other.test",))),
     "credentials": ("http://user:pass@site.test/page", FetchRules()),
     "scheme": ("gopher://site.test/", FetchRules()),

@@ -82,7 +82,8 @@ def _checked(url: str, rules: FetchRules) -> tuple[str, int]:
         parts = urlsplit(url)
         if parts.username is not None or parts.password is not None:
             raise FetchFailed("An address with a user name or password in it is not fetched.")
-        host = (parts.hostname or "").rstrip(".")
+        # As it is looked up: the same name can be written in other letters.
+        host = (parts.hostname or "").encode("idna").decode("ascii").rstrip(".")
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except AddressRefused as error:
         raise FetchFailed(f"This address is not fetched: {error}.") from None
