@@ -15,8 +15,9 @@ from holdfast.core.failures import Failure
 from holdfast.core.ids import ChatId, RandomIds
 from holdfast.core.parts import Text
 from holdfast.providers.interface import ModelRequest
-from holdfast.store import debug_runs
+from holdfast.store import debug_runs, settings_rules
 from holdfast.store.preferences import choose
+from holdfast.telemetry import debug_recording
 from holdfast.telemetry.debug_recording import DebugRecorder
 from tests.providers.replies import NoEnd, Stall, Status, fails, say
 from tests.worker.engine import OWNER, PATIENCE_SECONDS, SETTINGS, Engine, model
@@ -200,6 +201,51 @@ async def test_who_has_a_record(
         await engine.idle(chat)
         assert len(await recording.runs(chat)) == recorded
         await engine.stop()
+
+
+async def test_where_nobody_records_nothing_is_asked_for_it(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = recording.engine
+    asked: list[str] = []
+    read, write = engine.store.read, engine.store.write
+
+    async def reading(*queries: Any) -> Any:
+        asked.extend(sql for query in queries for sql, _ in query.statements)
+        return await read(*queries)
+
+    async def writing(query: Any, **more: Any) -> Any:
+        asked.extend(sql for sql, _ in query.statements)
+        return await write(query, **more)
+
+    monkeypatch.setattr(engine.store, "read", reading)
+    monkeypatch.setattr(engine.store, "write", writing)
+    engine.start(replace(SETTINGS, debug="allow"), debug=recording.recorder)
+    chat = await engine.create('call: add {"a": 1, "b": 2}\nsay: Three.')
+    await engine.idle(chat)
+    await recording.recorder.written()
+    assert settings_rules.SELECT_WISHED in asked
+    assert debug_runs.WISHED not in asked
+    assert not [sql for sql in asked if "debug_" in sql]
+
+
+async def test_what_a_database_that_hangs_is_not_told_in_time_is_lost(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = Recording(engine)
+    monkeypatch.setattr(debug_recording, "LAST_SECONDS", 0.05)
+    chat = await engine.create("Hello")
+
+    async def hang(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        async with recording.recorder:
+            recording.recorder.turn(chat, 1, engine.clock.now(), None).step("stream", REQUEST, None)
+            monkeypatch.setattr(engine.store, "write", hang)
+    monkeypatch.undo()
+    assert await engine.store.read(debug_runs.page(chat, limit=9)) == ()
+    assert "holdfast_debug_lost_total 1.0" in engine.metrics.exposition().decode()
 
 
 async def test_removed_history_and_deleted_chats_take_their_record_along(recording: Recording) -> None:

@@ -11,10 +11,16 @@ from holdfast.core.ids import ChatId
 from holdfast.core.text import clean_deep
 from holdfast.store.chat_rows import SETTINGS, settings_of, settings_row
 from holdfast.store.columns import Written, listed
-from holdfast.store.query import Query, at_most_one, query
+from holdfast.store.query import Query, Row, at_most_one, query
 from holdfast.store.search_words import words_of
 
 SELECT = f"SELECT {listed(SETTINGS)} FROM settings WHERE chat_id = $1"
+# With whether the chat's owner wants the debug record of all their chats.
+SELECT_WISHED = (
+    f"SELECT {listed(SETTINGS, 's')}, EXISTS (SELECT 1 FROM preferences p "
+    "WHERE p.owner = CAST(c.owner_id AS text) AND p.key = 'debug' AND p.value = 'true') "
+    "FROM settings s JOIN chats c ON c.id = s.chat_id WHERE s.chat_id = $1"
+)
 UPDATE = (
     f"UPDATE settings SET {', '.join(f'{name} = ${n}' for n, name in enumerate(SETTINGS[1:], start=2))} "
     "WHERE chat_id = $1"
@@ -26,6 +32,13 @@ _NAMES = frozenset(Settings.__struct_fields__)
 
 def settings(chat_id: ChatId) -> Query[Settings | None]:
     return query(SELECT, chat_id, read=at_most_one(settings_of))
+
+
+def settings_and_wish(chat_id: ChatId) -> Query[tuple[Settings, bool] | None]:
+    def read(row: Row) -> tuple[Settings, bool]:
+        return settings_of(row), bool(row[len(SETTINGS)])
+
+    return query(SELECT_WISHED, chat_id, read=at_most_one(read))
 
 
 def chosen(before: Settings, choices: Mapping[str, Any]) -> Settings:

@@ -38,6 +38,7 @@ from holdfast.store.interface import Store
 from holdfast.store.query import Query
 from holdfast.telemetry.debug_rows import attempt_of, portions, redacted_failure, size_of
 from holdfast.telemetry.debug_shapes import answer_shape, request_shape
+from holdfast.telemetry.debug_wishes import DebugWishes
 from holdfast.telemetry.metrics import Metrics
 
 log = structlog.get_logger(__name__)
@@ -185,6 +186,7 @@ class DebugRecorder:
         self, store: Store, clock: Clock, ids: Ids, metrics: Metrics, known: Callable[[], Iterable[str]]
     ) -> None:
         self.clock = clock
+        self.wishes = DebugWishes(clock)
         self._store = store
         self._ids = ids
         self._metrics = metrics
@@ -319,6 +321,9 @@ class DebugRecorder:
             try:
                 await self._write(batch)
                 return
+            except asyncio.CancelledError:
+                self._lost(batch, "the process stopped")
+                raise
             except StoreClosed as error:
                 self._lost(batch, str(error))
                 return

@@ -27,12 +27,11 @@ from holdfast.providers.registry import Model
 from holdfast.store.approvals import decided
 from holdfast.store.budgets import all_caps, caps
 from holdfast.store.calls import calls_of_turns
-from holdfast.store.debug_runs import wished
 from holdfast.store.journals import terms as agent_terms
 from holdfast.store.modes import binding_modes
 from holdfast.store.named_agents import of_chat
 from holdfast.store.query import Query, constant, joined
-from holdfast.store.settings_rules import settings
+from holdfast.store.settings_rules import settings, settings_and_wish
 from holdfast.telemetry.cache import SentRequest
 from holdfast.telemetry.debug_recording import RecordedRun, RecordedStep
 from holdfast.telemetry.trace_context import SpanPlace
@@ -92,8 +91,6 @@ class TurnRecording:
         self.run: RecordedRun | None = None
         self.step: RecordedStep | None = None
         self.compaction: RecordedRun | None = None
-        # Whether the chat's owner wants it for all chats; None: nobody asked yet.
-        self.wished: bool | None = None
 
 
 class ActiveTurn:
@@ -162,13 +159,14 @@ class ActiveTurn:
         # Set before the query: a hint that comes meanwhile asks for another look.
         self.budgeted = False
         agreed = constant(None) if chat.view.chat.run_id is None else agent_terms(chat.chat_id)
-        # Whoever watches everything or nothing need not be asked.
-        wishes = wished(chat.view.chat.owner_id) if self.settings.debug == "allow" else constant(None)
-        chosen, agent, budgets, terms, self.recorded.wished = await chat.read(
-            joined(settings(chat.chat_id), of_chat(chat.chat_id), self.caps, agreed, wishes, read=_chosen)
+        found, agent, budgets, terms = await chat.read(
+            joined(settings_and_wish(chat.chat_id), of_chat(chat.chat_id), self.caps, agreed, read=_chosen)
         )
-        if chosen is None:
+        if found is None:
             raise NotOurs("the chat is deleted")
+        chosen, wished = found
+        if self.resources.debug is not None:
+            self.resources.debug.wishes.know(chat.view.chat.owner_id, wished)
         bound = None
         if terms is not None:
             bound = Terms(terms, await chat.read(calls_of_turns(chat.chat_id, 0, number)))
@@ -311,17 +309,17 @@ class ActiveTurn:
         return CallId("call_" + self.resources.ids.uuid7(self.clock.now()).replace("-", ""))
 
 
-Chosen = tuple[Settings | None, NamedAgent | None, tuple[Budget, ...], AgentTerms | None, bool | None]
+Found = tuple[Settings, bool]
+Chosen = tuple[Found | None, NamedAgent | None, tuple[Budget, ...], AgentTerms | None]
 
 
 def _chosen(
-    chosen: Settings | None,
+    found: Found | None,
     agent: NamedAgent | None,
     budgets: tuple[Budget, ...],
     terms: AgentTerms | None,
-    wishes: bool | None,
 ) -> Chosen:
-    return chosen, agent, budgets, terms, wishes
+    return found, agent, budgets, terms
 
 
 def _first(*names: str | None) -> str | None:

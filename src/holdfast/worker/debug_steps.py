@@ -117,9 +117,13 @@ async def _recorder(turn: ActiveTurn) -> DebugRecorder | None:
         case "allow":
             if recorder is None or turn.setup.chosen.debug:
                 return recorder
-            if turn.recorded.wished is None:
-                turn.recorded.wished = await turn.chat.read(wished(turn.chat.view.chat.owner_id))
-            return recorder if turn.recorded.wished else None
+            owner = turn.chat.view.chat.owner_id
+            wants = recorder.wishes.of(owner)
+            if wants is None:
+                # The turn began without a look at its chat's settings, as turns of new agents do.
+                wants = await turn.chat.read(wished(owner))
+                recorder.wishes.know(owner, wants)
+            return recorder if wants else None
 
 
 def _turn_run(turn: ActiveTurn, recorder: DebugRecorder) -> RecordedRun:
