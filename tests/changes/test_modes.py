@@ -12,6 +12,7 @@ from holdfast.tools.contract import Input, Tool
 from holdfast.tools.modes import ASK, BUILT_IN, PLAN, find_mode, forbidding, own_mode
 from tests.api.serving import Client, Serving, config_for, serving
 from tests.api.test_chats import text
+from tests.api.test_runs import until
 from tests.api.test_workspaces import workspace
 from tests.changes.trees import tree_of
 
@@ -64,6 +65,26 @@ async def test_no_tool_changes_anything_in_plan_mode(server: Serving) -> None:
     trace = (await admin.get(f"chats/{chat['id']}/trace?kind=tool_call")).json["items"]
     denied = [span for span in trace if span["name"] == "write_file"]
     assert denied[0]["approved_by"]["rule"] == "mode = plan"
+
+
+async def test_an_agent_of_a_workflow_is_no_freer_than_the_chat(server: Serving) -> None:
+    """A run that belongs to a chat is bound by its mode, also when a person starts it there."""
+    admin = server.admin
+    workspace_id, root = await workspace(server)
+    before = tree_of(root)
+    chat = await admin.start_chat("say: hi", workspace_id=workspace_id, mode="plan")
+    await admin.until_settled(chat["id"])
+    write = json.dumps('call: write_file {"path": "agent.txt", "content": "x"}\nsay: {result}')
+    script = f"export const meta = {{name: 'w', description: 'writes'}}\nreturn await agent({write})"
+    body = {"script": script, "language": "javascript", "chat_id": chat["id"]}
+    run = await admin.post("workflow-runs", body)
+    assert run.status == 202, run
+    ended = await until(admin, run.json["id"], lambda now: now["finished_at"] is not None)
+    assert ended["status"] == "succeeded", ended
+    (agent,) = ended["calls"]
+    told = results(await admin.messages(agent["chat_id"]))
+    assert told["write_file"]["output"].startswith("denied (mode)")
+    assert tree_of(root) == before
 
 
 async def test_commands_in_plan_mode_have_no_network_and_read(server: Serving) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.api.serving import Client, Serving, config_for, serving
 from tests.api.test_workspaces import workspace
+from tests.changes.trees import tree_of
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
 
@@ -276,6 +277,34 @@ async def test_a_server_asks_the_person(lone_server: Serving) -> None:
     assert '\\"colour\\": \\"blue\\"' in str(await admin.messages(chat["id"])) or "blue" in str(
         await admin.messages(chat["id"])
     )
+
+
+async def test_a_server_writes_nothing_while_a_chat_plans(lone_server: Serving) -> None:
+    """Its writing tool is refused. One that says it only reads runs, and finds the workspace read-only; that
+    the same server may write for another chat does not matter."""
+    admin = lone_server.admin
+    workspace_id, root = await place(lone_server)
+    await added(admin)
+    await added(admin, "liar", name="liar", trusted=True)
+    for name in ("small", "liar"):
+        await called(admin, workspace_id, f'mcp__{name}__write {{"text": "built-{name}.txt"}}')
+        assert (root / f"built-{name}.txt").exists(), "in build mode it writes"
+    before = tree_of(root)
+    calls = [f'call: mcp__{name}__write {{"text": "planned-{name}.txt"}}' for name in ("small", "liar")]
+    script = "\n".join((*calls, "say: {result}"))
+    for mode in ("plan", "ask"):
+        chat = await admin.start_chat(script, workspace_id=workspace_id, mode=mode)
+        done = await admin.until_settled(chat["id"])
+        assert done["status"] == "idle", done
+        told = {
+            part["name"]: part
+            for message in await admin.messages(chat["id"])
+            for part in message["parts"]
+            if part["type"] == "tool_result"
+        }
+        assert told["mcp__small__write"]["output"].startswith("denied (mode)")
+        assert told["mcp__liar__write"]["outcome"] in ("failed", "denied")
+        assert tree_of(root) == before, mode
 
 
 async def test_nothing_of_a_workspace_runs_before_it_is_trusted(lone_server: Serving) -> None:

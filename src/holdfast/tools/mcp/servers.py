@@ -4,12 +4,13 @@ of their tools. A dead or slow server is reported and never waited for longer th
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Protocol, cast
 
 import msgspec
 import structlog
+from msgspec import structs
 
 from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError, InvalidInput
@@ -61,6 +62,8 @@ class ConnectionKey:
     server_id: str
     # The one workspace that a program sees.
     workspace_id: WorkspaceId | None
+    # It cannot write there: a process of its own for chats in a mode that changes nothing.
+    read_only: bool = False
 
 
 @dataclass
@@ -228,12 +231,18 @@ class McpServers:
         workspace_id: WorkspaceId | None,
         *,
         now: bool = False,
+        read_only: bool = False,
     ) -> tuple[ServerConnection, KnownTools]:
         """The connection to a server, opened if necessary. Raises ServerFailed with the reason. After
-        failures it is not tried again for a while, unless `now` is set."""
+        failures it is not tried again for a while, unless `now` is set. With `read_only` a program cannot
+        write to the workspace."""
         if entry.error is not None:
             raise ServerFailed(entry.error)
         key = self._key(entry, owner_id, workspace_id)
+        if read_only and entry.transport == "stdio":
+            if not entry.fields.wall:
+                raise ServerFailed("it runs without a wall, which this mode of the chat does not allow")
+            key = replace(key, read_only=True)
         connection = self._connections.get(key)
         if connection is not None and connection.entry.config_hash != entry.config_hash:
             await self._close(key)
@@ -303,6 +312,7 @@ class McpServers:
                     place = await self._workspaces.place_of(WorkspacePlace(key.workspace_id, key.owner_id))
                 except HoldfastError as error:
                     raise ServerFailed(error.text) from None
+                place = structs.replace(place, read_only=place.read_only or key.read_only)
                 root = str(place.root)
             order = PipedOrder(
                 home=sha256(f"{key.owner_id}:{entry.id}".encode()).hexdigest()[:24],

@@ -130,6 +130,7 @@ class McpTools:
             policy=entry.fields.approval,
             source=entry.source,
             traits=("shows_file",),
+            planning="read_only" if reads and entry.transport == "stdio" else None,
             defined=defined,
         )
 
@@ -144,6 +145,7 @@ class McpTools:
             reach="none" if all(entry.fields.trusted for entry in entries) else "outside",
             timeout_seconds=None,
             traits=("shows_file",),
+            planning="read_only" if any(entry.transport == "stdio" for entry in entries) else None,
         )
 
     async def _call(
@@ -189,7 +191,9 @@ class McpTools:
             )
         try:
             async with asyncio.timeout(seconds + _MARGIN_SECONDS):
-                connection, known = await self._servers.connected(now, context.owner_id, context.workspace_id)
+                connection, known = await self._servers.connected(
+                    now, context.owner_id, context.workspace_id, read_only=context.read_only
+                )
         except ServerFailed as error:
             raise ToolError(f"The MCP server {entry.name} is not available: {error}.") from None
         except TimeoutError:
