@@ -85,6 +85,8 @@ def called(request: dict[str, Any]) -> None:
     content: list[dict[str, Any]] = [{"type": "text", "text": f"{name}: {given}"}]
     if name == "env":
         content[0]["text"] = os.environ.get(given, "not set")
+    if "meta" in MODES:
+        content[0]["text"] = json.dumps(request["params"].get("_meta"))
     if name == "write":
         Path(given).write_text("written by a server")
     if "links" in MODES:

@@ -1,6 +1,8 @@
 """MCP servers in a real server: added, listed, called, and misbehaving."""
 
 import asyncio
+import json
+import re
 import shutil
 import sys
 from collections.abc import AsyncGenerator
@@ -374,3 +376,17 @@ async def test_members_have_servers_of_their_own_and_no_more(lone_server: Servin
 
 
 assert sys.platform == "linux", "these tests need the wall"
+
+
+async def test_calls_continue_the_trace_of_their_turn(tmp_path: Path) -> None:
+    """Where traces are exported; nobody has to listen for that."""
+    nobody = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    async with serving(config_for(tmp_path / "data"), nobody) as running:
+        workspace_id, _ = await place(running)
+        made = await added(running.admin, "meta")
+        await tried(running.admin, made["id"], workspace_id)
+        calls = [await called(running.admin, workspace_id, "mcp__small__echo {}") for _ in range(2)]
+    parents = [json.loads(result["output"])["traceparent"] for result in calls]
+    found = [re.fullmatch(r"00-([0-9a-f]{32})-([0-9a-f]{16})-0[01]", parent) for parent in parents]
+    assert all(found), parents
+    assert parents[0] != parents[1]

@@ -2,12 +2,15 @@
 
 import re
 
+from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 from holdfast.chats.commands import BeginAttempt, CommitStep, FinishCall, FinishTurn, StartCalls
-from holdfast.core.ids import CallId
+from holdfast.core.ids import CallId, StepId
+from holdfast.core.steps import Step, StepKind
+from holdfast.core.usage import Usage
 from holdfast.telemetry.metrics import Metrics
-from tests.chats.making import after, assistant, changed, new_call, step, view
+from tests.chats.making import NOW, after, assistant, changed, new_call, step, view
 
 
 def values(metrics: Metrics) -> dict[str, float]:
@@ -34,6 +37,11 @@ async def test_everything_is_there_from_the_start() -> None:
         "holdfast_tasks",
         "holdfast_stale_commits_total",
         "holdfast_leases_lost_total",
+        "holdfast_steps_by_kind_total",
+        "holdfast_tool_calls_total",
+        "holdfast_tool_seconds",
+        "holdfast_compactions_total",
+        "holdfast_retries_total",
     }
 
 
@@ -68,3 +76,47 @@ async def test_steps_turns_tokens_and_failed_attempts() -> None:
     assert counted["holdfast_failed_attempts_total overloaded"] == 1
     assert counted["holdfast_step_seconds_count"] == 1
     assert counted["holdfast_tokens_total input unknown"] == 0
+
+
+async def test_tools_are_counted_by_name_with_how_long_they_took() -> None:
+    metrics = Metrics()
+    one, two = CallId("call-1"), CallId("call-2")
+    asked = after(view(), step(new_call(one), new_call(two)), StartCalls(call_ids=(one, two)))
+    ends = (
+        FinishCall(call_id=one, run=1, outcome="succeeded", output="", seconds=0.2),
+        FinishCall(call_id=two, run=1, outcome="failed", output="", seconds=20),
+    )
+    metrics.committed(changed(asked, *ends, BeginAttempt()))
+    tool = asked.calls[0].name
+    counted = values(metrics)
+    assert counted[f"holdfast_tool_calls_total succeeded {tool}"] == 1
+    assert counted[f"holdfast_tool_calls_total failed {tool}"] == 1
+    assert counted[f"holdfast_tool_seconds_count {tool}"] == 2
+
+
+async def test_steps_by_kind_compactions_and_retries() -> None:
+    metrics = Metrics()
+    metrics.committed(changed(view(), CommitStep(step=step().step, messages=(assistant(),)), FinishTurn()))
+    compaction = replace(made_step("compaction"), outcome="failed")
+    for one in (made_step("title"), made_step("compaction"), compaction):
+        metrics.noted(one)
+    metrics.retried("overloaded")
+    counted = values(metrics)
+    assert counted["holdfast_steps_by_kind_total model finished"] == 1
+    assert counted["holdfast_steps_by_kind_total title finished"] == 1
+    assert counted["holdfast_steps_by_kind_total compaction failed"] == 1
+    assert counted["holdfast_compactions_total finished"] == 1
+    assert counted["holdfast_compactions_total failed"] == 1
+    assert counted["holdfast_retries_total overloaded"] == 1
+
+
+def made_step(kind: StepKind) -> Step:
+    return Step(
+        id=StepId(kind),
+        turn=1,
+        number=1,
+        kind=kind,
+        usage=Usage(),
+        started_at=NOW,
+        finished_at=NOW,
+    )

@@ -108,6 +108,19 @@ def test_a_turn_its_step_its_model_call_and_its_calls() -> None:
     assert (second.outcome, second.output) == ("failed", "no")
 
 
+def test_a_call_knows_when_it_was_asked_for_and_when_it_began() -> None:
+    said = messages({})
+    asked = said[1].created_at
+    waits = call(1, "waiting", message_id=ANSWER, turn=1, waits_for="approval")
+    span = by_id(spans(CHAT, [turn()], [step()], [waits], said))["call-call-1"]
+    assert (span.asked_at, span.started_at) == (asked, None)
+    # A person took their time; the span begins when the call did.
+    late = made(1, started_at=asked + timedelta(hours=1), finished_at=asked + timedelta(hours=1, seconds=2))
+    span = by_id(spans(CHAT, [turn()], [step()], [late], said))["call-call-1"]
+    assert (span.asked_at, span.started_at) == (asked, asked + timedelta(hours=1))
+    assert span.duration_ms == 2000
+
+
 def test_what_is_under_way_has_no_end() -> None:
     running = call(1, "started", message_id=ANSWER, turn=1)
     found = by_id(spans(CHAT, [turn()], [step()], [running], messages({})))
