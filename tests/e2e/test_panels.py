@@ -75,6 +75,11 @@ def test_the_trace_is_walked_by_keys_and_tells_what_came_to_a_request(page: Page
     expect(details).to_contain_text("Since the previous step")
     # The messages that were added, as the record of requests has them.
     expect(details).to_contain_text("Wrote a.md, a new file.")
+    # Read like a sentence, and unfolded as texts.
+    result = details.locator("summary").filter(has_text="write_file: succeeded")
+    result.click()
+    expect(details.locator("pre").filter(has_text="Wrote a.md").first).to_be_visible()
+    tree.focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowLeft")
     expect(tree.get_by_role("treeitem")).to_have_count(1)
