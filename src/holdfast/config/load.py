@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from holdfast.config.hook_section import HookSection
 from holdfast.config.places import ENVIRONMENT, ConfigValues, find_file, from_environment, near, read_file
 from holdfast.config.sections import (
     NAMED_SECTIONS,
     SECTIONS,
     BusSection,
     Config,
-    HookSection,
     McpSection,
     ModeChoice,
     ModelsSection,
