@@ -63,6 +63,7 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /chats/{chat_id}/debug/runs/{debug_run_id}": READ,
     "GET /chats/{chat_id}/usage": READ,
     "GET /chats/{chat_id}/changes": READ,
+    "GET /chats/{chat_id}/changes/{change_id}": READ,
     "POST /chats/{chat_id}/changes/apply": WRITE,
     "POST /chats/{chat_id}/changes/reject": WRITE,
     "POST /chats/{chat_id}/changes/undo": WRITE,

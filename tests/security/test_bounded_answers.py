@@ -19,7 +19,10 @@ BOUNDED = {
         ".action.calls": "one step's",
         ".provider_tools": "those that a provider has",
     },
-    "/chats/{chat_id}/changes": {".items": "one for each changed file", ".checkpoints": "kept for 30 days"},
+    "/chats/{chat_id}/changes/{change_id}": {
+        ".advice": "a few sentences on one file",
+        ".collisions": "of one file within the hour",
+    },
     "/chats/{chat_id}/debug/runs/{debug_run_id}": {".steps": "`limit` of them, from `first_step` on"},
     "/chats/{chat_id}/context": {".segments": "of one request"},
     "/chats/{chat_id}/context/diff": {".added": "of one request", ".dropped": "of one request"},

@@ -6,6 +6,7 @@ from litestar import Router, get, post
 from litestar.params import JSONBody, QueryParameter
 from msgspec import Meta
 
+from holdfast.api.pages import MOST_LISTED, Cursor, Limit
 from holdfast.api.problems import invalid
 from holdfast.api.services import By, InPath, With, needs, own_chat
 from holdfast.api.workspaces import own_workspace
@@ -41,8 +42,11 @@ class CheckpointShown(Record, frozen=True, kw_only=True):
 
 
 class Changes(Record, frozen=True, kw_only=True):
+    """`checkpoints`: the newest, with the first page."""
+
     items: tuple[ChangeShown, ...]
     checkpoints: tuple[CheckpointShown, ...]
+    next_cursor: str | None = None
 
 
 class ChosenIn(Border, frozen=True, kw_only=True):
@@ -69,12 +73,21 @@ class RewindChat(Border, frozen=True, kw_only=True):
 
 
 @get("/chats/{chat_id:str}/changes", guards=[needs("chats:read")])
-async def list_changes(chat_id: InPath, services: With, caller: By, since: Since = "base") -> Changes:
-    """What the chat and its sub-agents changed, one entry for each file."""
+async def list_changes(
+    chat_id: InPath,
+    services: With,
+    caller: By,
+    since: Since = "base",
+    limit: Limit = MOST_LISTED,
+    cursor: Cursor = None,
+) -> Changes:
+    """What the chat and its sub-agents changed, one entry for each file, by path. Where the lines of all
+    would be too many, they are left out of some (`diff_left_out`), which are then read one by one."""
     chat = await own_chat(services, caller, chat_id)
-    items, kept = await services.changes.listed(chat, since)
+    found = await services.changes.listed(chat, since, limit, cursor)
     return Changes(
-        items=items,
+        items=found.items,
+        next_cursor=found.next_cursor,
         checkpoints=tuple(
             CheckpointShown(
                 id=one.id,
@@ -84,9 +97,18 @@ async def list_changes(chat_id: InPath, services: With, caller: By, since: Since
                 at=one.created_at.isoformat().replace("+00:00", "Z"),
                 skipped=one.skipped,
             )
-            for one in kept
+            for one in found.checkpoints
         ),
     )
+
+
+@get("/chats/{chat_id:str}/changes/{change_id:str}", guards=[needs("chats:read")])
+async def read_change(
+    chat_id: InPath, change_id: InPath, services: With, caller: By, since: Since = "base"
+) -> ChangeShown:
+    """One change with its lines. The id is that of the list with the same `since`."""
+    chat = await own_chat(services, caller, chat_id)
+    return await services.changes.one(chat, since, change_id)
 
 
 @post("/chats/{chat_id:str}/changes/undo", guards=[needs("chats:write")], status_code=200)
@@ -161,6 +183,7 @@ router = Router(
     "/",
     route_handlers=[
         list_changes,
+        read_change,
         apply_changes,
         reject_changes,
         undo_changes,

@@ -1,26 +1,15 @@
 """What people do with changes: look at them, take them back by file, hunk or turn, rewind a chat, review what
 waits in a draft. How what is decided here is written: `acts.py`."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec.structs import replace
 
 from holdfast.changes.acts import LEFT_OVER_MICROS, Acts, ChangePlace, PerformedAct, place_again
-from holdfast.changes.advice import advice
 from holdfast.changes.checkpoints import DRAFT, Checkpoints, is_draft, place_of
 from holdfast.changes.drafts import Drafts
-from holdfast.changes.entries import Contents
-from holdfast.changes.listing import (
-    Chain,
-    chains,
-    shown_chain,
-    text_in,
-    with_renames,
-)
-from holdfast.changes.objects import Objects
-from holdfast.changes.parse_advice import CheckedTexts, parse_advice, texts_to_check
+from holdfast.changes.looking import ChangeList
 from holdfast.changes.placing import state_at
 from holdfast.changes.reversing import Reversal, reverse
 from holdfast.changes.review import WAITING, DecidedReview, ReviewDecision, picked
@@ -42,10 +31,10 @@ from holdfast.core.changes import (
 from holdfast.core.chats import Chat
 from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError, InvalidInput, NotFound, WrongState
-from holdfast.core.ids import CallId, ChatId, Ids, MessageId, UserId
+from holdfast.core.ids import ChatId, Ids, MessageId, UserId
 from holdfast.core.messages import Message
 from holdfast.core.shapes import Record
-from holdfast.store import changes, collisions, messages
+from holdfast.store import changes, messages
 from holdfast.store.interface import Store
 from holdfast.workspaces.blocking import finishing
 from holdfast.workspaces.code.parse_checks import ParseChecks
@@ -70,6 +59,14 @@ class Rewound(Record, frozen=True, kw_only=True):
     checkpoint_id: str | None
 
 
+class ListedChanges(Record, frozen=True, kw_only=True):
+    """`checkpoints` come with the first page."""
+
+    items: tuple[ChangeShown, ...]
+    next_cursor: str | None
+    checkpoints: tuple[Checkpoint, ...]
+
+
 class ChangeControl:
     def __init__(
         self,
@@ -81,87 +78,38 @@ class ChangeControl:
         clock: Clock,
         ids: Ids,
     ) -> None:
-        self._parses = parses
         self._drafts = drafts
         self._store = store
         self._workspaces = workspaces
         self._checkpoints = checkpoints
         self._clock = clock
         self._ids = ids
+        self._list = ChangeList(store, checkpoints, parses)
         self.acts = Acts(store, workspaces, checkpoints, drafts)
 
     # --- looking ---
 
-    async def listed(self, chat: Chat, since: str) -> tuple[tuple[ChangeShown, ...], tuple[Checkpoint, ...]]:
+    async def listed(self, chat: Chat, since: str, limit: int, after: str | None) -> ListedChanges:
+        """A page. InvalidInput: there is no such checkpoint, or no such place in the list."""
+        rows, kept = await self._since(chat, since)
+        items, more = await self._list.page(chat, rows, limit, after)
+        return ListedChanges(items=items, next_cursor=more, checkpoints=kept if after is None else ())
+
+    async def one(self, chat: Chat, since: str, change_id: str) -> ChangeShown:
+        rows, _ = await self._since(chat, since)
+        return await self._list.one(chat, rows, change_id)
+
+    async def _since(self, chat: Chat, since: str) -> tuple[Sequence[FileChange], tuple[Checkpoint, ...]]:
         await self._catch_up(chat)
         rows, kept = await self._store.read(changes.of_family(chat.id), changes.checkpoints(chat.id))
         turn = max((row.turn for row in rows if row.step), default=0)
         if since == "turn":
-            wanted = [row for row in rows if row.turn == turn]
-        elif since == "base":
-            wanted = list(rows)
-        elif any(one.id == since for one in kept):
-            wanted = [row for row in rows if row.checkpoint_id > since]
-        else:
-            raise InvalidInput(
-                "There is no such checkpoint. Use turn, base, or the id of one.", field="since"
-            )
-        texts: dict[str, CheckedTexts] = {}
-        items = await self._shown(chat, wanted, texts)
-        said = await parse_advice(self._parses, texts)
-        return tuple(
-            replace(item, advice=(*said[item.id], *item.advice)) if item.id in said else item
-            for item in items
-        ), kept
-
-    async def _shown(
-        self, chat: Chat, rows: Iterable[FileChange], texts: dict[str, CheckedTexts] | None = None
-    ) -> tuple[ChangeShown, ...]:
-        """Changes as people see them, without what their own operations wrote. `texts` takes what is to be
-        parsed."""
-        found = [
-            chain
-            for chain in chains(row for row in rows if row.step)
-            if not chain.is_nothing and not _is_directory(chain)
-        ]
-        if not found:
-            return ()
-        told, made_by = await self._store.read(
-            collisions.of_chat(chat.id), changes.messages_of_calls(chat.id)
-        )
-        collided = {one.path: one.chats for one in told}
-        async with AsyncExitStack() as stack:
-            shadows = [
-                await stack.enter_async_context(self._checkpoints.alone(place))
-                for place in sorted({chain.last.place for chain in found})
-            ]
-            contents = _of_all([shadow.objects for shadow in shadows])
-            items = await finishing(
-                lambda: [
-                    replace(
-                        self._item(chain, contents, chat, collided.get(chain.path, ()), texts),
-                        message_id=_message_of(chain, made_by),
-                    )
-                    for chain in found
-                ]
-            )
-        return with_renames(items, found)
-
-    def _item(
-        self,
-        chain: Chain,
-        contents: Contents,
-        chat: Chat,
-        collided: Sequence[ChatId],
-        texts: dict[str, CheckedTexts] | None,
-    ) -> ChangeShown:
-        item = shown_chain(chain, contents, chat.id, collisions=[one for one in collided if one != chat.id])
-        if item.state not in ("pending", "applied"):
-            return item
-        before, after = text_in(chain.before, contents), text_in(chain.after, contents)
-        if texts is not None and (checked := texts_to_check(chain, before, after)) is not None:
-            texts[item.id] = checked
-        return replace(item, advice=advice(chain.path, before, after))
+            return [row for row in rows if row.turn == turn], kept
+        if since == "base":
+            return rows, kept
+        if any(one.id == since for one in kept):
+            return [row for row in rows if row.checkpoint_id > since], kept
+        raise InvalidInput("There is no such checkpoint. Use turn, base, or the id of one.", field="since")
 
     # --- taking back ---
 
@@ -339,7 +287,7 @@ class ChangeControl:
             done = await self.acts.perform(operation, root, await self._guard(direct, root, verb), ours)
         kept = [row for row in done.operation.rows if row.state not in WAITING]
         return DecidedChanges(
-            items=await self._shown(chat, kept), conflicts=(*decided.conflicts, *done.unwritten)
+            items=await self._list.all(chat, kept), conflicts=(*decided.conflicts, *done.unwritten)
         )
 
     async def _guard(self, direct: ChangePlace, root: Root, verb: str) -> Guard:
@@ -422,7 +370,7 @@ class ChangeControl:
         act = done.operation.checkpoint
         taken = [row for row in rows if row.state == "reverted" and row.decided_at == act.created_at]
         return DecidedChanges(
-            items=await self._shown(chat, taken),
+            items=await self._list.all(chat, taken),
             conflicts=tuple(
                 PathConflict(path=action.path, reason=action.conflict)
                 for action in _with_unwritten(reversal.actions, done.unwritten)
@@ -475,23 +423,6 @@ def _with_unwritten(
         else FileAction(path=action.path, action="leave", conflict=reasons[action.path])
         for action in actions
     )
-
-
-def _message_of(chain: Chain, made_by: Mapping[tuple[ChatId, CallId], MessageId]) -> MessageId | None:
-    """The message whose call made the last of these changes."""
-    last = chain.last
-    return None if last.call_id is None else made_by.get((last.chat_id, last.call_id))
-
-
-def _of_all(kept: Sequence[Objects]) -> Contents:
-    def contents(name: str) -> bytes | None:
-        return next((data for objects in kept if (data := objects.get(name)) is not None), None)
-
-    return contents
-
-
-def _is_directory(chain: Chain) -> bool:
-    return all(state is None or state.kind == "directory" for state in (chain.before, chain.after))
 
 
 def _is_directory_row(row: FileChange) -> bool:

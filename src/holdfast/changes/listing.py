@@ -5,8 +5,6 @@ contents."""
 import hashlib
 from collections.abc import Iterable, Sequence
 
-from msgspec.structs import replace
-
 from holdfast.changes.entries import Contents
 from holdfast.changes.merging import hunks_of
 from holdfast.core.changes import ChangeShown, FileChange, FileState, Operation
@@ -116,20 +114,30 @@ def hash_of(diff: str) -> str:
     return hashlib.sha256(diff.encode("utf-8", "replace")).hexdigest()[:32]
 
 
+def _operation(chain: Chain) -> Operation:
+    return "create" if chain.before is None else "delete" if chain.after is None else "edit"
+
+
+class ListedChain(Record, frozen=True, kw_only=True):
+    """`old_path`: it is a rename, from there."""
+
+    chain: Chain
+    old_path: str | None = None
+
+
 def shown_chain(
-    chain: Chain,
+    listed: ListedChain,
     contents: Contents,
     chat_id: ChatId,
     collisions: Sequence[ChatId] = (),
 ) -> ChangeShown:
-    last = chain.last
+    chain, last = listed.chain, listed.chain.last
     shown = difference(chain.path, chain.before, chain.after, contents)
-    operation: Operation = "create" if chain.before is None else "delete" if chain.after is None else "edit"
     return ChangeShown(
         id=last.id,
         chat_id=chat_id,
         path=chain.path,
-        operation=operation,
+        operation=_operation(chain) if listed.old_path is None else "rename",
         additions=shown.additions,
         deletions=shown.deletions,
         diff=shown.diff,
@@ -139,28 +147,27 @@ def shown_chain(
         step=last.step,
         state=last.state,
         agent=None if last.chat_id == chat_id else last.chat_id,
+        old_path=listed.old_path,
         collisions=tuple(collisions),
         decided_by=last.decided_by,
         decided_at=last.decided_at,
     )
 
 
-def with_renames(items: Sequence[ChangeShown], found: Sequence[Chain]) -> tuple[ChangeShown, ...]:
+def with_renames(found: Sequence[Chain]) -> list[ListedChain]:
     """A deletion and a creation with the same content become one rename, shown at the new path."""
     gone = {
-        (chain.before.blob, item.state): item
-        for item, chain in zip(items, found, strict=True)
-        if item.operation == "delete" and chain.before is not None and chain.before.blob
+        (chain.before.blob, chain.last.state): chain
+        for chain in found
+        if _operation(chain) == "delete" and chain.before is not None and chain.before.blob
     }
-    listed: list[ChangeShown] = []
+    listed: list[ListedChain] = []
     taken: set[str] = set()
-    for item, chain in zip(items, found, strict=True):
+    for chain in found:
         old = None
-        if item.operation == "create" and chain.after is not None:
-            old = gone.pop((chain.after.blob, item.state), None)
-        if old is None:
-            listed.append(item)
-        else:
-            taken.add(old.id)
-            listed.append(replace(item, operation="rename", old_path=old.path))
-    return tuple(item for item in listed if item.id not in taken)
+        if _operation(chain) == "create" and chain.after is not None:
+            old = gone.pop((chain.after.blob, chain.last.state), None)
+        if old is not None:
+            taken.add(old.last.id)
+        listed.append(ListedChain(chain=chain, old_path=None if old is None else old.path))
+    return [one for one in listed if one.chain.last.id not in taken]

@@ -29,6 +29,7 @@ class CheckpointRow(Record, frozen=True, kw_only=True):
 class ChangesAnswer(Record, frozen=True, kw_only=True):
     items: tuple[ChangeShown, ...]
     checkpoints: tuple[CheckpointRow, ...]
+    next_cursor: str | None = None
 
 
 class DecidedAnswer(Record, frozen=True, kw_only=True):
@@ -78,7 +79,7 @@ def changes(
         from holdfast.cli.lookups import find_chat
 
         found = await find_chat(client, chat)
-        return await client.get(f"/chats/{found.id}/changes", ChangesAnswer, {"since": since})
+        return await all_changes(client, found.id, since)
 
     answer = with_server(url, read)
     if as_json:
@@ -116,6 +117,16 @@ def rewind(
     print_json(done) if as_json else print("\n".join(rewound_lines(done)))
 
 
+async def all_changes(client: "Client", chat_id: str, since: str) -> ChangesAnswer:
+    path = f"/chats/{chat_id}/changes"
+    first = page = await client.get(path, ChangesAnswer, {"since": since})
+    items = [*page.items]
+    while page.next_cursor is not None:
+        page = await client.get(path, ChangesAnswer, {"since": since, "cursor": page.next_cursor})
+        items += page.items
+    return ChangesAnswer(items=tuple(items), checkpoints=first.checkpoints)
+
+
 def change_lines(items: Sequence[ChangeShown], *, diff: bool = False) -> list[str]:
     if not items:
         return ["Nothing was changed."]
@@ -125,7 +136,13 @@ def change_lines(items: Sequence[ChangeShown], *, diff: bool = False) -> list[st
         state = "" if item.state == "applied" else f"  {item.state}"
         counts = f"+{item.additions} -{item.deletions}"
         lines.append(f"{MARKS[item.operation]}  {neutral_line(name, 200)}  {counts}{state}")
-        if diff:
+        if diff and item.diff_left_out:
+            lines += [
+                "",
+                "Its lines are left out: there are too many changes. Look at some with --since.",
+                "",
+            ]
+        elif diff:
             lines += ["", neutral(item.diff.rstrip("\n")), ""]
     return lines
 

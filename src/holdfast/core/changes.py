@@ -77,7 +77,8 @@ class ChangedFile(Record, frozen=True, kw_only=True):
 
 
 class ChangeShown(Record, frozen=True, kw_only=True):
-    """A file's difference, as people review it. `hunks` counts them; `diff_hash` names exactly this one."""
+    """A file's difference, as people review it. `hunks` counts them; `diff_hash` names exactly this one.
+    `diff_left_out`: with it the answer would be too large, so it is read by itself."""
 
     id: str
     chat_id: ChatId
@@ -88,6 +89,7 @@ class ChangeShown(Record, frozen=True, kw_only=True):
     diff: str
     diff_hash: str
     hunks: int
+    diff_left_out: bool = False
     turn: int
     step: int
     state: ChangeState

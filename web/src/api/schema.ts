@@ -184,6 +184,7 @@ export interface ChangeShown {
   diff: string;
   diff_hash: string;
   hunks: number;
+  diff_left_out: boolean;
   turn: number;
   step: number;
   state: "pending" | "applied" | "rejected" | "reverted" | "conflict";
@@ -225,6 +226,7 @@ export interface ChangedSegment {
 export interface Changes {
   items: ChangeShown[];
   checkpoints: CheckpointShown[];
+  next_cursor: string | null;
 }
 
 export interface ChangesData {
@@ -1997,7 +1999,8 @@ export interface Routes {
   "POST /chats/{chat_id}/tool-results": { body: ToolResults; answer: Chat };
   "POST /chats/{chat_id}/calls/{call_id}/decision": { body: Decision; answer: Chat };
   "GET /chats/{chat_id}/calls/{call_id}": { answer: CallOutput };
-  "GET /chats/{chat_id}/changes": { query: { since?: string }; answer: Changes };
+  "GET /chats/{chat_id}/changes": { query: { since?: string; limit?: number; cursor?: string | null }; answer: Changes };
+  "GET /chats/{chat_id}/changes/{change_id}": { query: { since?: string }; answer: ChangeShown };
   "POST /chats/{chat_id}/changes/apply": { body: ChangeDecision; answer: DecidedChanges };
   "POST /chats/{chat_id}/changes/reject": { body: ChangeDecision; answer: DecidedChanges };
   "POST /chats/{chat_id}/changes/undo": { body: ChangeDecision; answer: DecidedChanges };

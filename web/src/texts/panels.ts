@@ -359,6 +359,8 @@ export const panels = {
     files: (count: number) => (count === 0 ? "No changes" : plural(count, "file", "files")),
     views: { agent: "By the agent", commit: "Since last commit" },
     agentEmptyHint: "Files that the agent changes appear here as soon as each call ends.",
+    leftOut: "Left out because there are many changes.",
+    showLines: "Show the lines",
     tree: "Changed files",
     operations: { create: "new", edit: "changed", delete: "deleted", rename: "renamed" },
     states: {

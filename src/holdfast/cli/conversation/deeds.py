@@ -8,6 +8,7 @@ from holdfast.cli.changes import (
     ChangesAnswer,
     DecidedAnswer,
     RewoundAnswer,
+    all_changes,
     change_lines,
     decided_lines,
     rewound_lines,
@@ -169,7 +170,7 @@ class Deeds:
         return "\n".join(change_lines(found.items, diff=True))
 
     async def _changes(self, since: str) -> ChangesAnswer:
-        return await self._client.get(f"/chats/{self._chat()}/changes", ChangesAnswer, {"since": since})
+        return await all_changes(self._client, self._chat(), since)
 
     async def undo(self, path: str) -> str:
         """The file; else the newest act if it was a rewind or an undo; else the newest turn."""

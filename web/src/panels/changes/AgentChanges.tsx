@@ -4,7 +4,7 @@
 import { useQuery } from "@tanstack/react-query";
 import clsx from "clsx";
 import { FileDiff } from "lucide-react";
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { call } from "@/api/client";
 import { textOf } from "@/api/problem";
 import type { ChangeShown } from "@/api/schema";
@@ -19,12 +19,29 @@ import { Diff } from "./Diff";
 
 const t = texts.panels.changes;
 
+// More than anybody looks through; the rest is in the repository's own difference.
+const PAGES = 10;
+
+async function allChanges(chatId: string, signal: AbortSignal) {
+  const path = { chat_id: chatId };
+  const page = (cursor?: string) =>
+    call("GET /chats/{chat_id}/changes", { path, query: { since: "base", cursor }, signal });
+  const first = await page();
+  const items = [...first.items];
+  let cursor = first.next_cursor;
+  for (let number = 1; cursor != null && number < PAGES; number++) {
+    const more = await page(cursor);
+    items.push(...more.items);
+    cursor = more.next_cursor;
+  }
+  return { ...first, items };
+}
+
 export function useChanges(chatId: string) {
   const moment = useChat(state => state.changes);
   const query = useQuery({
     queryKey: ["changes", chatId],
-    queryFn: ({ signal }) =>
-      call("GET /chats/{chat_id}/changes", { path: { chat_id: chatId }, query: { since: "base" }, signal }),
+    queryFn: ({ signal }) => allChanges(chatId, signal),
     refetchOnMount: "always",
     retry: false,
   });
@@ -42,7 +59,12 @@ interface Props {
 }
 
 export function AgentChanges({ chatId, split, items, onDone }: Props) {
-  const files = useMemo(() => items.map(fileOf), [items]);
+  const [read, setRead] = useState<Readonly<Record<string, ChangeShown>>>({});
+  const files = useMemo(
+    () =>
+      items.map(item => fileOf(read[item.id]?.diff_hash === item.diff_hash ? (read[item.id] ?? item) : item)),
+    [items, read],
+  );
   const byId = useMemo(() => new Map(items.map(item => [item.id, item])), [items]);
   const decide = async (id: string, hunk: number | null, verb: Verb) => {
     const item = byId.get(id);
@@ -55,6 +77,17 @@ export function AgentChanges({ chatId, split, items, onDone }: Props) {
     }
     onDone();
   };
+  const show = async (id: string) => {
+    try {
+      const item = await call("GET /chats/{chat_id}/changes/{change_id}", {
+        path: { chat_id: chatId, change_id: id },
+        query: { since: "base" },
+      });
+      setRead(before => ({ ...before, [id]: item }));
+    } catch (error) {
+      toast(textOf(error), "bad");
+    }
+  };
   if (files.length === 0) return <Empty icon={FileDiff} title={t.empty} hint={t.agentEmptyHint} />;
   return (
     <>
@@ -66,6 +99,7 @@ export function AgentChanges({ chatId, split, items, onDone }: Props) {
         split={split}
         verbsOf={id => verbsOf(byId.get(id)?.state ?? "reverted")}
         stateOf={id => byId.get(id)?.state ?? null}
+        onShow={id => void show(id)}
         onDecide={(id, hunk, verb) => void decide(id, hunk, verb)}
       />
     </>

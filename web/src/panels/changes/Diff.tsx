@@ -11,7 +11,7 @@ import { type Highlight, useHighlighter } from "@/code/useHighlighter";
 import { useChat } from "@/feed/hooks";
 import { toggled } from "@/panels/toggled";
 import { texts } from "@/texts";
-import { IconButton } from "@/ui/Button";
+import { Button, IconButton } from "@/ui/Button";
 import type { Verb } from "./agentFiles";
 import { CollisionMark } from "./Collisions";
 import { CommentCard, CommentEditor } from "./CommentRows";
@@ -30,13 +30,15 @@ interface Props {
   /** What can be done with the changes of a file; none: they are only looked at. */
   verbsOf?: (id: string) => readonly Verb[];
   stateOf?: (id: string) => ChangeShown["state"] | null;
+  /** Reads the lines of a file that were left out. */
+  onShow?: (id: string) => void;
   /** `hunk` null: all of the file. */
   onDecide?: (id: string, hunk: number | null, verb: Verb) => void;
 }
 
 const NONE: readonly never[] = [];
 
-export function Diff({ chatId, files, split, verbsOf, stateOf, onDecide }: Props) {
+export function Diff({ chatId, files, split, verbsOf, stateOf, onShow, onDecide }: Props) {
   const comments = useComments(all => all[chatId]) ?? NONE;
   const [folds, setFolds] = useState<ReadonlySet<string>>(new Set());
   const [editing, setEditing] = useState<Editing | null>(null);
@@ -97,6 +99,7 @@ export function Diff({ chatId, files, split, verbsOf, stateOf, onDecide }: Props
                   onDone={() => setEditing(null)}
                   verbsOf={verbsOf ?? noVerbs}
                   stateOf={stateOf ?? noState}
+                  onShow={onShow ?? noVerbs}
                   onDecide={onDecide ?? noVerbs}
                 />
               </div>
@@ -141,6 +144,7 @@ interface RowProps {
   onDone: () => void;
   verbsOf: (id: string) => readonly Verb[];
   stateOf: (id: string) => ChangeShown["state"] | null;
+  onShow: (id: string) => void;
   onDecide: (id: string, hunk: number | null, verb: Verb) => void;
 }
 
@@ -148,7 +152,8 @@ const noVerbs = (): readonly Verb[] => NONE;
 const noState = () => null;
 
 function RowView(props: RowProps) {
-  const { highlight, row, chatId, editing, onComment, onToggle, onDone, verbsOf, stateOf, onDecide } = props;
+  const { highlight, row, chatId, editing, onComment, onToggle, onDone, verbsOf, stateOf, onShow, onDecide } =
+    props;
   switch (row.kind) {
     case "file":
       return (
@@ -166,6 +171,15 @@ function RowView(props: RowProps) {
         </FileHead>
       );
     case "note":
+      if (row.file.leftOut === true)
+        return (
+          <p className="flex items-center gap-2 px-3 py-1 text-faint text-xs">
+            {t.leftOut}
+            <Button small onClick={() => onShow(idOf(row.file))}>
+              {t.showLines}
+            </Button>
+          </p>
+        );
       return <p className="px-3 py-1.5 text-faint text-xs">{row.file.binary ? t.binary : t.noLines}</p>;
     case "hunk":
       return (

@@ -12,6 +12,7 @@ const change = (path: string, more: Partial<ChangeShown> = {}): ChangeShown => (
   diff: `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-a\n+b\n`,
   diff_hash: "h",
   hunks: 1,
+  diff_left_out: false,
   turn: 1,
   step: 1,
   state: "applied",

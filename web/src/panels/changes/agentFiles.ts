@@ -18,6 +18,7 @@ export function fileOf(item: ChangeShown): DiffFile {
     oldPath: item.old_path ?? item.path,
     status: STATUS[item.operation],
     binary: parsed === undefined && item.hunks === 0,
+    leftOut: item.diff_left_out,
     hunks: parsed?.hunks ?? [],
     added: item.additions,
     removed: item.deletions,

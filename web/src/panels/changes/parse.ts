@@ -23,6 +23,8 @@ export interface DiffFile {
   oldPath: string;
   status: Status;
   binary: boolean;
+  /** Its lines are read when somebody wants to see them. */
+  leftOut?: boolean;
   hunks: readonly Hunk[];
   added: number;
   removed: number;
