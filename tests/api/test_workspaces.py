@@ -5,6 +5,8 @@ import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+
 from tests.api.serving import Answer, Client, Serving
 from tests.api.test_chats import text
 
@@ -75,6 +77,24 @@ async def test_an_idle_chat_moves_to_another_workspace(server: Serving) -> None:
     stays = await admin.patch(f"chats/{chat['id']}", {"title": "same place"})
     assert stays.json["workspace_id"] == second
     assert (await admin.patch(f"chats/{chat['id']}", {"workspace_id": None})).json["workspace_id"] is None
+
+
+async def test_a_chat_with_a_draft_stays_where_it_is(server: Serving) -> None:
+    """Else what it changed in a copy of one workspace would be applied to another."""
+    if not server.parts.toolbox.probe.wall.stands:
+        pytest.skip("without a wall there are no drafts")
+    admin = server.admin
+    first, _ = await workspace(server)
+    second, _ = await workspace(server, "other")
+    chat = await admin.start_chat("say: hi", workspace_id=first, writes="review")
+    await admin.until_settled(chat["id"])
+    for there in (second, None):
+        refused = await admin.patch(f"chats/{chat['id']}", {"workspace_id": there})
+        assert (refused.status, refused.code) == (409, "wrong_state")
+    same = await admin.patch(f"chats/{chat['id']}", {"workspace_id": first})
+    assert (same.status, same.json["workspace_id"]) == (200, first)
+    direct = await admin.patch(f"chats/{chat['id']}", {"writes": "direct"})
+    assert direct.status == 200, direct
 
 
 async def test_a_chat_that_waits_stays_where_it_is(server: Serving) -> None:

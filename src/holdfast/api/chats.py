@@ -60,6 +60,7 @@ from holdfast.store import chats, files, messages, named_agents, settings_rules
 from holdfast.store.chats import Only
 from holdfast.store.interface import Applied, Choices, Hit
 from holdfast.store.search_words import matching_line, sought
+from holdfast.workspaces.places.chat_directory import WorkspacePlace
 
 
 class CreateChat(Border, frozen=True, kw_only=True):
@@ -305,6 +306,13 @@ async def _other_workspace(
     found = await find_workspace(services, caller, wanted)
     if found != chat.workspace_id and chat.status not in ("idle", "error"):
         raise Problem("wrong_state", "The workspace of a chat can be changed while the chat is idle.")
+    here = WorkspacePlace(chat.workspace_id, caller.user.id, chat.id)
+    if found != chat.workspace_id and await services.workspaces.draft_of(here) is not None:
+        raise Problem(
+            "wrong_state",
+            "The changes of this chat wait for review in a draft of its workspace, so it cannot move to "
+            "another one. Start a new chat there.",
+        )
     return found
 
 
