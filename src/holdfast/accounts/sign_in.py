@@ -84,7 +84,7 @@ class SignIn:
     async def one_time(
         self, user_id: UserId, entry: AuditEntry | None = None, *, once: OnceOf[Token] | None = None
     ) -> Secret:
-        """A token that `exchange` accepts once within ten minutes. Raises keys.Repeated."""
+        """A token that `exchange` accepts once within ten minutes. Raises idempotency_keys.Repeated."""
         secret = new_secret()
         create = tokens.create(
             TokenId(self._new_id()),

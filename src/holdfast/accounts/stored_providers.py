@@ -49,7 +49,7 @@ class Written:
 
 
 class Stored:
-    """With `once`, raises keys.Repeated if it was already done under that key."""
+    """With `once`, raises idempotency_keys.Repeated if it was already done under that key."""
 
     def __init__(self, store: Store, vault: Vault, clock: Clock, ids: Ids) -> None:
         self._store = store

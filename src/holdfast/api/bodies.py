@@ -76,7 +76,7 @@ def parts_of(content: Content, files: Mapping[str, File] = MappingProxyType({}))
         else:
             raise invalid(f"content.{number}.file_id", f"there is no file {part.file_id[:64]!r}")
     if all(isinstance(part, Text) and _INVISIBLE.fullmatch(part.text) for part in parts):
-        raise invalid("content", "there is nothing to read in it")
+        raise invalid("content", "it has no visible text and no file")
     return tuple(part for part in parts if isinstance(part, File) or part.text)
 
 

@@ -241,7 +241,7 @@ async def change_chat(
 
 
 def _moves(services: Services, data: ChangeChat, chat: Chat) -> tuple[Command, ...]:
-    """What of a change is execution state."""
+    """The commands for those settings that are execution state."""
     moves: list[Command] = []
     if data.mode is not UNSET or data.writes is not UNSET:
         mode = None if data.mode is UNSET else data.mode

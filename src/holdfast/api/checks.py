@@ -60,7 +60,7 @@ def check_model(
     """A model that is named must exist, be enabled, and know the effort. An effort alone is checked against
     the model that is used otherwise."""
     if effort is not None and _EFFORT.fullmatch(effort) is None:
-        raise invalid("effort", "not a word like low or high")
+        raise invalid("effort", "not an effort, such as low or high")
     try:
         config = services.providers.require(model or otherwise)
     except HoldfastError as error:

@@ -55,7 +55,7 @@ async def write(
 
 
 async def remove(services: Services, caller: Caller, request: JsonRequest, query: Query[Any]) -> None:
-    """Only says that it is gone, also if the request is repeated under the same key."""
+    """Answers 204 without a body, also if the request is repeated under the same key."""
     await write(services, caller, request, query, answer=nothing)
 
 

@@ -52,8 +52,8 @@ class Gate:
         hosts: Iterable[str],
         ready: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Once it is no longer `ready`, every answer closes its connection: its client makes the next one
-        elsewhere, and is not cut off when the server ends."""
+        """When `ready` says no, the server is stopping: then every answer closes its connection, so that
+        clients connect elsewhere and none is cut off at the end."""
         self._app = app
         self._ready = ready
         self._access = access

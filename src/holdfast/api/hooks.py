@@ -148,7 +148,7 @@ async def try_hook(
 
 
 def _sample(hook: Hook) -> Occasion:
-    """Something that happens every day, and has no effect here."""
+    """A harmless sample of the event, to try a hook with."""
     about_tool = hook.event in ("pre_tool", "post_tool")
     samples: dict[str, dict[str, Json]] = {
         "user_prompt": {"prompt": "A sample."},

@@ -90,13 +90,13 @@ class ExportedHistory:
     def add(self, message: Message, number: int) -> None:
         where = f"messages.{number}"
         if not is_uuid7(message.id) or message.id in self._ids:
-            raise invalid(f"{where}.id", "not an id, or that of another message too")
+            raise invalid(f"{where}.id", "not an id, or another message has it too")
         if self._chat_id is not UNSET and message.chat_id != self._chat_id:
             raise invalid(f"{where}.chat_id", "not the id of the chat")
         if not self._turn <= message.turn <= MAX_TURN:
-            raise invalid(f"{where}.turn", "turns rise from message to message")
+            raise invalid(f"{where}.turn", "the turn must not be lower than that of the message before")
         if message.compaction and message.visibility == "model" and message.role not in ("user", "system"):
-            raise invalid(f"{where}.role", "a summary for the model is said by the user or the system")
+            raise invalid(f"{where}.role", "a summary for the model has the role user or system")
         self._ids.add(message.id)
         self._turn = message.turn
         if not message.removed:
@@ -127,11 +127,11 @@ class ExportedHistory:
                 if message.role != "assistant":
                     raise invalid(where, "only an assistant calls tools")
                 if not is_call_id(part.call_id) or part.call_id in self._calls:
-                    raise invalid(f"{where}.call_id", "not an id of a call, or that of another call too")
+                    raise invalid(f"{where}.call_id", "not the id of a call, or another call has it too")
                 self._calls.add(part.call_id)
             case ToolResult():
                 if message.role not in ("assistant", "tool"):
-                    raise invalid(where, "results stand in messages of tools")
+                    raise invalid(where, "a result must be in a message with the role tool")
             case Reasoning():
                 if message.role != "assistant":
                     raise invalid(where, "only an assistant reasons")

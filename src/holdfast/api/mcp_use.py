@@ -190,7 +190,7 @@ def _check_return(request: JsonRequest, address: str) -> None:
     if parts.scheme not in ("http", "https") or parts.netloc not in hosts or parts.path != CALLBACK_PATH:
         raise invalid("redirect_uri", f"it is this server's own address, with the path {CALLBACK_PATH}")
     if parts.query or parts.fragment or parts.username is not None:
-        raise invalid("redirect_uri", "it has nothing behind the path")
+        raise invalid("redirect_uri", "it must end with the path: no query, no fragment, no user name")
 
 
 def _hear(task: "asyncio.Future[Any]") -> None:

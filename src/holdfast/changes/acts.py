@@ -77,8 +77,8 @@ class Acts:
     async def _write(
         self, root: Root, guard: Guard, operation: ChangeOperation, shadow: Shadow
     ) -> PerformedAct:
-        """Each file that still is what it was becomes what it is to be; one that somebody changed in this
-        very moment is left alone."""
+        """Writes each file that is still as it was when the act was decided. A file that somebody has changed
+        since is left alone."""
         objects = shadow.objects
 
         def write() -> dict[str, str]:
@@ -151,8 +151,8 @@ class Acts:
         return True
 
     async def _conversation(self, operation: ChangeOperation) -> ChangeOperation | None:
-        """With the conversation rewound, if it is to be. None: it went on instead, and no file was written
-        yet, so none is."""
+        """Rewinds the conversation, if that is part of the act. None: the conversation has gone on, so the
+        act is dropped before any file is written."""
         if operation.rewinds is None:
             return operation
         message = await self._store.read(messages.message(operation.chat_id, operation.rewinds))
@@ -190,7 +190,7 @@ def _rewound(operation: ChangeOperation, version: int | None) -> ChangeOperation
 
 
 def without(operation: ChangeOperation, paths: Mapping[str, str] | Sequence[str]) -> ChangeOperation:
-    """The act as if these files had never been part of it. What was to be applied to them is in conflict."""
+    """The act without these files. Changes that were to be applied to them become conflicts."""
     if not paths:
         return operation
     settled = [one for one in operation.settled if one.path not in paths]

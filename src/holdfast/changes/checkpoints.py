@@ -88,12 +88,12 @@ class Checkpoints:
             return ""
 
     def leave(self, at: CallMoment) -> None:
-        """The call was interrupted: what it changed is found by whoever looks next."""
+        """The call was interrupted. The next scan finds what it changed."""
         for calls in self._open.values():
             calls.leave(at)
 
     async def catch_up(self, at: CallPlace) -> None:
-        """What interrupted calls changed, and those of a server that died, is noted as theirs."""
+        """Records what interrupted calls changed, including calls of a server that died."""
         try:
             place = await self.place_of(at)
             async with self.alone(place) as shadow:

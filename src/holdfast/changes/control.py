@@ -379,7 +379,7 @@ class ChangeControl:
         )
 
     async def _catch_up(self, chat: Chat) -> None:
-        """With what calls changed that were cut off."""
+        """Records what interrupted calls changed, before anything is decided."""
         at = ChangePlace(chat_id=chat.id, owner_id=chat.owner_id, workspace_id=chat.workspace_id)
         await self._checkpoints.catch_up(at)
 
@@ -398,7 +398,7 @@ def _is_since(row: FileChange, chat_id: ChatId, message: Message) -> bool:
 
 
 def _left(rows: Sequence[FileChange], place: str) -> tuple[FileAction, ...]:
-    """What is not in the workspace is not rewound there, and named."""
+    """Changes that are not in this workspace: they are not rewound, and each is listed with the reason."""
     draft = "it waits in the draft; reject it there"
     elsewhere = "it was changed in another directory: a worktree, or a workspace that the chat has left"
     found = {row.path: draft for row in rows if row.state in WAITING}
@@ -415,7 +415,7 @@ def _left(rows: Sequence[FileChange], place: str) -> tuple[FileAction, ...]:
 def _with_unwritten(
     actions: Sequence[FileAction], unwritten: Sequence[PathConflict]
 ) -> tuple[FileAction, ...]:
-    """What could not be written was left."""
+    """The actions, where files that could not be written count as left alone."""
     reasons = {one.path: one.reason for one in unwritten}
     return tuple(
         action

@@ -1,5 +1,6 @@
-"""Calls that work in a place now. Whatever is different there meanwhile is theirs, also when one of them is
-interrupted, or its server dies: the names of open calls stay in a file until somebody has looked."""
+"""The calls that may be changing files in one directory now. Every difference found meanwhile is theirs, even
+if a call is interrupted or its server dies: open calls are listed in a file until their changes have been
+recorded."""
 
 from pathlib import Path
 
@@ -14,24 +15,24 @@ _decode = msgspec.json.Decoder(list[CallMoment]).decode
 
 
 class OpenCalls:
-    """Of one place. Blocking, one caller at a time."""
+    """The open calls of one directory. Blocking, one caller at a time."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / "open"
         self._active: dict[Key, CallMoment] = {}
-        # They have ended, or their server has, and nobody looked at what they changed.
+        # Calls that ended, or whose server died, before their changes were recorded.
         self._left: dict[Key, CallMoment] = {_key(at): at for at in self._load()}
-        # What was noted for a call before its end.
+        # The part of the diff that was already recorded for a call that still runs.
         self._diffs: dict[Key, str] = {}
 
     @property
     def left(self) -> CallMoment | None:
-        """The newest of those that nobody looked after."""
+        """The newest call whose changes were not recorded when it ended."""
         return next(reversed(self._left.values()), None)
 
     @property
     def owner(self) -> CallMoment | None:
-        """Whose the changes are that are found now. None: nobody's here."""
+        """The call that changes found now belong to. None: no call of ours."""
         return self.left or next(iter(self._active.values()), None)
 
     @property
@@ -43,19 +44,20 @@ class OpenCalls:
         self._save()
 
     def leave(self, at: CallMoment) -> None:
-        """It is over, and nobody looks after it."""
+        """The call has ended, and its changes are not recorded yet."""
         if (found := self._active.pop(_key(at), None)) is not None:
             self._left[_key(at)] = found
 
     def end(self, at: CallMoment, diff: str) -> str:
-        """All that it changed, as text."""
+        """Ends the call. Returns all that it changed, as a diff."""
         self._active.pop(_key(at), None)
         self._left.pop(_key(at), None)
         self._save()
         return self._diffs.pop(_key(at), "") + diff
 
     def noted(self, at: CallMoment, diff: str) -> None:
-        """What this call changed until now is noted, and with it whatever was left."""
+        """Changes found until now were recorded for this call. Nothing is left to record for calls that
+        ended."""
         for key in self._left:
             self._diffs.pop(key, None)
         self._left.clear()

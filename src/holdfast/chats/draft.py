@@ -64,7 +64,7 @@ class Draft:
         self.messages: list[Message] = []
 
     def found(self, chat: Execution, settings: Settings) -> None:
-        """The chat begins to exist."""
+        """Creates the chat in this draft."""
         self.chat, self.created, self.exists = chat, settings, True
 
     def gone(self, subtree: Iterable[ChatId]) -> None:
@@ -170,7 +170,7 @@ class Draft:
                 cache=step.cache,
             ),
         )
-        # What was not shown the history says nothing of how full the context is.
+        # A step that was not shown the history does not tell how full the context is.
         aside = late or message_id is None
         spent = replace(step.usage, context_used=None, context_limit=None) if aside else step.usage
         self.put(turn_steps=chat.turn_steps if late else number, usage=chat.usage + spent)
@@ -188,7 +188,7 @@ class Draft:
         return [call for call in self.calls if not call.abandoned]
 
     def close(self, call: Call) -> None:
-        """The call is finished with: it leaves the view, its row stays."""
+        """Removes the call from the view. Its row stays in the database."""
         self.calls = [other for other in self.calls if other.call_id != call.call_id]
         self.calls_closed += (replace(call, revision=self.version),)
 
@@ -340,7 +340,8 @@ class Draft:
         self.put(lease=None)
 
     def close_abandoned(self) -> None:
-        """The worker that could say how these calls ended has lost the chat."""
+        """Closes calls that were still running when their history was removed: the worker that could say how
+        they ended has lost the chat."""
         for call in [call for call in self.calls if call.abandoned]:
             finished_at = self.not_before(call.started_at)
             self.close(replace(call, state="answered", outcome="uncertain", finished_at=finished_at))

@@ -174,7 +174,7 @@ TABLE: Mapping[str, Row] = {
     },
     "note_retry": _same(_RUNNING),
     "request_compaction": _same(_RUNNING),
-    # Whatever the chat does meanwhile: it was spent.
+    # Possible in every state: the tokens are spent, whatever the chat does.
     "note_step": _same(state for state in VALID if state is not S.NONE),
     "commit_step": _same(_RUNNING),
     "judge_calls": _same(_RUNNING),

@@ -40,8 +40,9 @@ FENCE_SECONDS = 5
 
 
 def acquire(draft: Draft, command: Acquire) -> Refusal | None:
-    """A new owner. Calls that were running under the old lease are dealt with here, so that recovery is
-    complete with the acquisition: repeatable calls run again, an unsafe call never does automatically."""
+    """Makes a worker the owner of the chat. The same change settles the calls that were running under the old
+    lease, so nothing is left to recover: a call that may be repeated becomes pending again. An unsafe call
+    becomes uncertain, or waits for a person to decide; it never runs again by itself."""
     old = draft.chat.lease
     if old is not None and old.expires_at > draft.now:
         return Refusal(code="wrong_state", text="Another worker owns this chat.")

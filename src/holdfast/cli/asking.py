@@ -4,7 +4,8 @@ import sys
 
 
 def yes(question: str) -> bool:
-    """Enter alone is yes, the end of the input is no. It goes to standard error: a question is no output."""
+    """Enter alone means yes, the end of the input means no. The question goes to standard error, so that it
+    is not mixed with output."""
     while True:
         print(f"{question} [Y/n] ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()

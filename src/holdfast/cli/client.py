@@ -25,7 +25,7 @@ API = "/api/v1"
 PAGE = 200
 _ANSWER_SECONDS = 60.0
 _CONNECT_SECONDS = 10.0
-# A feed that is quiet says every 15 seconds that it is there.
+# A quiet feed sends a heartbeat every 15 seconds.
 SILENCE_SECONDS = 45.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.2, 5.0
 

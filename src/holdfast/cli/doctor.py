@@ -83,7 +83,7 @@ def _examine(config_file: Path | None) -> Iterator[Finding]:
 
 
 def _own_things(config: "Config") -> Iterator[Finding]:
-    """Whether what is the server's own lies where agents work."""
+    """Whether files of the server's own are inside a workspace root."""
     from holdfast.server.own_files import own_paths
     from holdfast.workspaces.places.allowed_roots import Roots
 

@@ -1,4 +1,4 @@
-"""What is asked of an agent from the command line: the prompt, its files, what a new chat is made with."""
+"""A message given on the command line: the prompt, its files, and the settings of the chat that it starts."""
 
 import re
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ def read_budget(text: str) -> dict[str, Json]:
     """`50000`, `50k`, `2m` are tokens; `$1.50` and `1.50usd` are money."""
     match = _BUDGET.fullmatch(text.strip())
     if match is None or (match["dollars"] and match["unit"]):
-        raise WrongUsage(f"{text!r} is no budget. Give tokens, as in 50k, or money, as in 1.50usd.")
+        raise WrongUsage(f"{text!r} is not a budget. Give tokens, as in 50k, or money, as in 1.50usd.")
     number, unit = float(match["number"]), (match["unit"] or "").lower()
     if match["dollars"] or unit == "usd":
         return {"cost_usd_micros": max(round(number * _MICROS), 1)}

@@ -75,7 +75,7 @@ async def build(
     yes: bool,
     quiet: bool,
 ) -> WorkspaceRow:
-    """The workspace when it is there. Refused: why there is none."""
+    """Waits until the workspace is there. Raises Refused with the reason if it could not be made."""
     body: dict[str, Json] = {"template": word, "parameters": parameters_of(template, words)}
     if name is not None:
         body["name"] = name

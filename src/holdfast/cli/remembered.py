@@ -62,7 +62,7 @@ def declined_directories(environ: Mapping[str, str]) -> Remembered:
 
 
 def _decoded(lines: Iterable[bytes]) -> Iterable[str]:
-    """What another version or an editor left that is no text is passed over."""
+    """Skips lines that are not a JSON string, which another version or an editor may have left."""
     for line in lines:
         try:
             yield msgspec.json.decode(line, type=str)

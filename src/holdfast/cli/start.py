@@ -31,8 +31,8 @@ def main() -> None:
 
 
 def plain_flags(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """The flags of a `serve` that anybody can read. None: something else, a question or a mistake, for the
-    one that explains itself."""
+    """The flags of a plain `holdfast serve`. None: another command, `--help`, or a mistake. The full command
+    line deals with these."""
     if not arguments or arguments[0] != "serve":
         return None
     words = [part for word in arguments[1:] for part in (word.split("=", 1) if word[:2] == "--" else [word])]

@@ -110,7 +110,7 @@ def remove(
 
         found = await registered(client, workspace)
         if not isinstance(found, WorkspaceRow):
-            raise NotFound(f"{found.path} is no workspace; `holdfast workspace list` lists them.")
+            raise NotFound(f"{found.path} is not a workspace; `holdfast workspace list` lists them.")
         await client.request("DELETE", f"/workspaces/{found.id}", type(None))
 
     with_server(url, removed)

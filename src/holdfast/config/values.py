@@ -192,7 +192,7 @@ def _checked_table(value: dict[str, Any]) -> dict[str, Any]:
     try:
         check_json(value)
     except ValueError as error:
-        raise Unfit(f"must be a table of what JSON has: {error}") from None
+        raise Unfit(f"must be a table of JSON values: {error}") from None
     return value
 
 

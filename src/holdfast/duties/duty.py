@@ -1,7 +1,7 @@
-"""One leased duty: takes things that nobody works on, works on them under the worker's lease, checks whether
-they still belong to the worker, and lets them go. Generic in what is held; a kind of duty says how to take
-it, how to work on it and how to find out what was lost. Woken by hints and by a poll, so that a lost hint
-only causes a delay."""
+"""The base class of what a worker holds by lease: chats, workflow runs, flow runs. It takes what nobody works
+on, works on it under the lease of the worker, checks whether it is still ours, and lets it go. A subclass
+says how to take it, how to work on it and how to find out what was lost. Hints and a poll wake it, so a lost
+hint only causes a delay."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -95,7 +95,8 @@ class LeasedDuty(ABC, Generic[Key, Held]):
         """The worker stops, still holding its lease: finishes what must be finished first."""
 
     async def settle(self) -> None:
-        """Nothing is taken any more: waits for what is just being started."""
+        """Called when nothing is taken any more. Waits until everything that is just being created has
+        started."""
 
     async def close(self) -> None:
         """Nothing is being worked on any more."""

@@ -66,12 +66,13 @@ class LeaseRenewal:
         self._thread.start()
 
     def stop(self) -> None:
-        """The worker is about to retire: from now on anybody may own what it had."""
+        """Stops renewing. The worker is about to retire, and other workers may take what it had."""
         self._over = True
         self._stop.set()
 
     async def join(self) -> None:
-        # Not in a thread: there may be none available, and the worker must come back all the same.
+        # Polled, not joined in a thread: the machine may have no thread to spare, and the worker has to start
+        # again all the same.
         while self._thread.is_alive():  # noqa: ASYNC110
             await asyncio.sleep(DOUBT_SECONDS)
 
@@ -89,7 +90,8 @@ class LeaseRenewal:
 
     @property
     def _kept(self) -> bool:
-        """Whether it has not been given up: running work continues, a renewal may still succeed."""
+        """Whether the lease has not been given up yet. Work that runs may go on: a renewal may still
+        succeed."""
         return not self._over and self._age < self._kept_seconds
 
     @property

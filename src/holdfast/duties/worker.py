@@ -25,8 +25,8 @@ log = structlog.get_logger(__name__)
 
 
 class Worker:
-    """Each duty may use those before it in the list: a run starts chats, no chat starts a run. So the last
-    one is handed over first."""
+    """A duty may use those before it in the list: runs hand agents to the duty of chats, never the reverse.
+    So the last one is handed over first."""
 
     def __init__(
         self,

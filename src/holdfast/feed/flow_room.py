@@ -1,5 +1,5 @@
-"""One flow run's feed in this process: one subscription for all its watchers. Every watcher reads for
-itself from the place where it is, so that a slow one holds nothing up and nothing is kept for it."""
+"""One flow run's feed in this process: one subscription for all its watchers. Every watcher reads for itself
+from its own position, so that a slow one blocks nothing and nothing is kept for it."""
 
 import asyncio
 import re
@@ -97,7 +97,7 @@ class FlowRoom(FeedSource[FlowRunId]):
         visitor.place = _after(found)
         if not found.more:
             frames += self._told_of_run(visitor, found.run)
-            # What was heard of was committed before; it is not waited for if it cannot be found.
+            # A version that a hint named is already committed. If it cannot be found, do not wait for it.
             visitor.version = max(heard, found.run.version)
             visitor.is_over = found.run.status in OVER
         self._heard(found.run.version)
@@ -107,7 +107,7 @@ class FlowRoom(FeedSource[FlowRunId]):
         event_id, now = encode(self.key, visitor.place), flow_run_listed(run)
         first, frames = visitor.known is None, list[Frame]()
         if visitor.known != now:
-            # Last: who sees that the run is over need not read on.
+            # Sent last: a client that sees that the run is over need not read on.
             frames.append(Frame("run", event_id, data_of(flow_run_data(run))))
         visitor.known = now
         if first:
@@ -141,7 +141,7 @@ class FlowRoom(FeedSource[FlowRunId]):
             self._wake()
 
     def _read_again(self) -> None:
-        """Whatever is known."""
+        """Makes every watcher read again, even if no newer version is known."""
         for visitor in self._visitors.values():
             visitor.version = -1
         self._wake()

@@ -50,12 +50,12 @@ class Hub:
     def __init__(self, store: Store, bus: Bus, limits: FeedLimits = LIMITS) -> None:
         self._store = store
         self._bus = bus
-        # Of watchers and sources that come from now on.
+        # For watchers and sources that are created from now on.
         self.limits = limits
         # By kind, then by the id of what is watched.
         self._sources: dict[type[FeedSource[Any]], dict[str, FeedSource[Any]]] = {}
         self._watchers: set[Watcher] = set()
-        # Those that nobody watched at the last look.
+        # Sources without a watcher at the last poll. They are closed if they still have none.
         self._empty: set[FeedSource[Any]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._polling = False

@@ -127,8 +127,8 @@ class NewWatchers:
                 self._let_in(watcher, outside)
 
     def _let_in(self, watcher: Watcher, outside: Outside) -> None:
-        """With the live parts it lacks. A watcher that cannot have them is held, and sent what is committed,
-        until there are others."""
+        """Admits the watcher to the log, after the live parts it lacks. If these cannot be provided it is
+        held: it is only sent what is committed, until newer live parts come."""
         preview, position = self._live.preview, outside.position
         shown = position.n if position.episode == preview.episode else 0
         frames = self._live.after(shown)

@@ -41,7 +41,7 @@ from holdfast.store.feed_reads import ChatHead, MissedPage
 from holdfast.store.interface import Store
 from holdfast.store.query import Query, joined
 
-# The version of a hint that says: read, whatever is known.
+# Newer than every real version: a hint with it always causes a reading.
 ALWAYS = 2**62
 
 

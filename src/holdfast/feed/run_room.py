@@ -153,7 +153,7 @@ class RunRoom(FeedSource[RunId]):
             self._wake()
 
     def _read_again(self) -> None:
-        """Whatever is known."""
+        """Makes every watcher read again, even if no newer version is known."""
         self._readings = {}
         for visitor in self._visitors.values():
             visitor.version = -1

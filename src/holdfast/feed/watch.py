@@ -136,7 +136,7 @@ def _message_data(missed: Missed) -> MessageData:
 
 
 def shown(message: Message) -> Message:
-    """Without what is only meant for the provider that sent it."""
+    """The message without `provider_data`, which is only for the provider that sent it."""
     parts = tuple([_shown_part(part) for part in message.parts])
     return message if parts == message.parts else replaced(message, parts=parts)
 

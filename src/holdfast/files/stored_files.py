@@ -30,7 +30,7 @@ INCOMING = "incoming"
 
 
 class Incoming:
-    """A file that is still being received. Nothing of it is kept until `Files.keep`."""
+    """A file that is still being received. Nothing of it is kept until `StoredFiles.keep`."""
 
     def __init__(self, path: Path, written: BinaryIO, most_bytes: int) -> None:
         self.path = path

@@ -4,7 +4,7 @@ from holdfast.core.shapes import Record
 
 
 class CacheRule(Record, frozen=True, kw_only=True):
-    # Since the prefix was last used. None: the provider does not say.
+    # How long a prefix is kept after its last use. None: the provider does not say.
     lifetime_seconds: int | None = None
     # Shorter requests are not kept.
     minimum_tokens: int = 0

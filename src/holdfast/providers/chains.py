@@ -88,7 +88,7 @@ def shape_of(message: PromptMessage, kind: str) -> AnswerShape | None:
 
 
 def answer_shape(text: str, call_ids: Sequence[str]) -> AnswerShape:
-    """Without white space: parts that are nothing else are not stored."""
+    """White space does not count, because parts that are nothing else are not stored."""
     return AnswerShape(text="".join(text.split()), call_ids=tuple(call_ids))
 
 

@@ -128,7 +128,7 @@ def _number(schema: Schema, *, whole: bool) -> Json:
         high = below - step if high is None else min(high, below - step)
     wanted: float = 1 if low is None else max(low, min(1, high if high is not None else 1))
     if high is not None and wanted > high:
-        # Nothing as far apart as a step fits in between.
+        # A whole step leads beyond the range, so take its middle.
         wanted = high if low is None else (low + high) / 2
     if step != 1:
         wanted = -(-wanted // step) * step

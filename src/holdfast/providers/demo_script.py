@@ -107,7 +107,7 @@ def parse_script(text: str) -> tuple[Step, ...]:
 
 
 def _dedented(line: str) -> str:
-    """What the continuing lines begin with all is no part of what is said."""
+    """Without the indentation that all continuing lines have in common."""
     first, _, rest = line.partition("\n")
     return f"{first}\n{dedent(rest)}" if rest else line
 

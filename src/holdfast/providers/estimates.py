@@ -6,8 +6,8 @@ from holdfast.core.usage import Usage
 
 
 def with_estimates(reported: Usage, *, input_tokens: int, output_tokens: int, whole: bool) -> Usage:
-    """The usage of an answer. Of a whole one only what is missing is estimated. One that was cut may have
-    been counted before its end: what came counts at least."""
+    """The usage of an answer. If the answer is whole, only what the provider did not report is estimated. If
+    it was cut off, the report may be from before its end, so at least the text that arrived is counted."""
     known_input = reported.input or input_tokens
     known_output = reported.output
     if not whole or not reported.total:

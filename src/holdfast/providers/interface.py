@@ -1,5 +1,5 @@
-"""What every model provider offers: a `Request` in our format goes in, a stream of events comes out.
-Everything specific to one wire format stays inside its adapter."""
+"""What every model provider offers: a `ModelRequest` goes in, a stream of events comes out. Everything
+specific to one wire format stays inside its adapter."""
 
 from collections.abc import AsyncGenerator, Mapping
 from typing import Literal, Protocol, cast

@@ -60,7 +60,7 @@ class ListedModel(Record, frozen=True, kw_only=True):
 
 
 def together(nearest: ModelFacts, *others: ModelFacts) -> ModelFacts:
-    """What the first that knows it says."""
+    """Each fact from the first source that knows it."""
     found = nearest
     for other in others:
         found = ModelFacts(

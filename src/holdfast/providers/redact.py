@@ -54,7 +54,8 @@ class Redactor:
 
 
 def without_secrets(text: str) -> str:
-    """A line of which nothing is needed word for word, without whatever could be a secret."""
+    """Also removes long tokens that merely could be a secret. For lines that need not be kept word for
+    word."""
     return _LONG.sub(MASK, _NOBODYS.text(text))
 
 

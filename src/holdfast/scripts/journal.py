@@ -76,7 +76,7 @@ class Journal:
 
     def made(self, scope: Scope, call: Call, *, lends: bool = True) -> RunCall:
         """The entry of a call that the script has just made: the recorded one, or a new one, which has
-        already ended if an earlier run's answer is reused. Without `lends` none is."""
+        already ended if an earlier run's answer is reused. With `lends=False` none is reused."""
         place = scope, call.number
         found = hash_of(call)
         known = self._entries.get(place)

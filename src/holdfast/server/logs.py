@@ -1,4 +1,5 @@
-"""Logging: for people on a terminal, as JSON elsewhere; never with one of our credentials."""
+"""Logging: for people on a terminal, as JSON elsewhere. Our own tokens (`hf_...`) are masked in what we log;
+other secrets have to be removed before (`providers/redact.py`)."""
 
 import logging
 import re

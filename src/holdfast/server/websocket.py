@@ -89,7 +89,7 @@ class FramedProtocol(WebSocketsSansIOProtocol):
     @override
     def send_receive_event_to_app(self) -> None:
         if self.curr_msg_data_type == "text" and not _is_utf8(b"".join(self.frames)):
-            # Their error, and not for our log.
+            # The error is theirs and does not belong in our log.
             self._fail(CloseCode.INVALID_DATA, "Text that is not UTF-8.")
         else:
             super().send_receive_event_to_app()

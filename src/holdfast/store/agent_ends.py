@@ -91,7 +91,7 @@ def ends(run_id: RunId) -> Query[tuple[AgentEnd, ...]]:
 
 
 def ends_alone(run_id: RunId) -> Query[tuple[AgentEnd, ...] | None]:
-    """The same, faster, if none of them ever had a sub-agent; else None."""
+    """Like `ends`, and faster. None: one of the agents has had a sub-agent, so `ends` is needed."""
 
     def read(rows: Rows) -> tuple[AgentEnd, ...] | None:
         return None if any(row[-1] for row in rows) else _ends_of((rows, ()))

@@ -101,7 +101,7 @@ def note(checkpoint: Checkpoint, rows: Iterable[FileChange], *hints: BusEvent) -
 
 
 def begin(operation: ChangeOperation) -> Query[None]:
-    """Before the first file is written."""
+    """Records the operation. Called before its first file is written."""
     return query(BEGIN, operation.id, operation.chat_id, encode_text(operation), read=lambda _: None)
 
 

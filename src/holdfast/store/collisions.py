@@ -51,7 +51,7 @@ def add(new: FileEdit) -> Query[tuple[FileEdit, ...]]:
 
 
 def collide(one: FileEdit, other: FileEdit, found: Severity) -> Query[None]:
-    """Each of the two chats is to be told, with the name that it uses for the file."""
+    """Records the collision for both chats, each with its own name for the file."""
     rows = (
         (one.chat_id, other.chat_id, one.path, found),
         (other.chat_id, one.chat_id, other.path, found),

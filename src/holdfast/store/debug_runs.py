@@ -86,7 +86,7 @@ def page(
 
 
 def moved_last(chat_id: ChatId, count: int) -> Query[tuple[DebugRun, ...]]:
-    """The newest move first."""
+    """The ones that changed last come first."""
     return query(MOVED_LAST, chat_id, count, read=each(_run_of))
 
 

@@ -76,7 +76,8 @@ MOVE = (
     "WHERE id = $1 AND lease_number = $2 AND (version = $3 OR (version = $3 + 1 AND write_key = $4)) "
     "AND (status = 'running' OR write_key = $4) RETURNING version, owner_id"
 )
-# People's: whoever drives the run sees that its version moved. One that nobody drives is wanted again.
+# Written by people. They move the version, so that the driver of the run notices. If nobody drives it, a
+# worker may take it again.
 ANSWER = (
     "UPDATE flow_runs SET version = version + 1, wake_at = NULL, status = 'running' "
     "WHERE id = $1 AND version = $2 AND status IN ('pending', 'running', 'waiting') "
@@ -125,7 +126,7 @@ class FlowEntries:
 
 
 def record(run_id: FlowRunId, lease_number: int, version: int, entries: FlowEntries) -> Query[int]:
-    """To be written: the run's new version. Raises FlowMoved."""
+    """A write. Returns the new version of the run. Raises FlowMoved."""
     ending = entries.ending
     status = "waiting" if entries.waits else None if ending is None else ending.status
     result, error = (None, None) if ending is None else (text(clean_deep(ending.result)), text(ending.error))
@@ -154,12 +155,12 @@ def record(run_id: FlowRunId, lease_number: int, version: int, entries: FlowEntr
 
 
 def answer(run_id: FlowRunId, version: int, move: StepMove) -> Query[int]:
-    """To be written: a person decided. Raises FlowMoved."""
+    """A write: a person's decision. Raises FlowMoved."""
     return _by_people(ANSWER, run_id, version, (move,))
 
 
 def again(run_id: FlowRunId, version: int, moves: Sequence[StepMove]) -> Query[int]:
-    """To be written: a run that is over goes on with these steps. Raises FlowMoved."""
+    """A write: a run that has ended goes on with these steps. Raises FlowMoved."""
     return _by_people(AGAIN, run_id, version, tuple(moves))
 
 

@@ -196,7 +196,7 @@ def create(
 
 
 def approvers(run_id: FlowRunId, step_id: str) -> Query[frozenset[UserId]]:
-    """Who is named to answer; nobody: whoever started the run."""
+    """The users who are named to answer. If there are none, the user who started the run answers."""
     return query(MAY_ANSWER, run_id, step_id, read=lambda rows: frozenset(row[0] for row in rows))
 
 
@@ -218,7 +218,7 @@ def wanted() -> Query[bool]:
 
 
 def acquire(worker_id: WorkerId, limit: int) -> Query[tuple[FlowRun, ...]]:
-    """To be written. All runs that are this worker's then, so that a repeated write loses none."""
+    """A write. Returns all runs that the worker now holds, so that none is lost if the write is repeated."""
 
     def read(results: Sequence[Rows]) -> tuple[FlowRun, ...]:
         return each(run_of)(results[1])
@@ -232,7 +232,7 @@ def acquire(worker_id: WorkerId, limit: int) -> Query[tuple[FlowRun, ...]]:
 
 
 def release(worker_id: WorkerId) -> Query[None]:
-    """To be written. Whatever the worker still has is free at once, and others hear of it."""
+    """A write. Frees all runs that the worker still holds, and tells other workers."""
     return Query(((RELEASE, (worker_id,)),), lambda _: None, hints=lambda results: each(_free)(results[0]))
 
 
@@ -242,7 +242,7 @@ def standing(worker_id: WorkerId) -> Query[dict[FlowRunId, int]]:
 
 
 def cancel(run_id: FlowRunId) -> Query[FlowRun]:
-    """To be written. One that is over stays as it ended. Raises NotFound."""
+    """A write. A run that has ended stays as it is. Raises NotFound."""
 
     def read(results: Sequence[Rows]) -> FlowRun:
         if not results[2]:

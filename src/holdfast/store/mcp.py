@@ -94,7 +94,7 @@ def change(
 
 
 def delete(server_id: str) -> Query[None]:
-    """With all that is known of it. One that is gone is gone."""
+    """Deletes the server and all that is known of it. Deleting one that does not exist is no error."""
     args = (server_id,)
     return Query(((DELETE, args), (FORGET_KNOWN, args), (FORGET_TOKENS, args)), lambda _: None)
 

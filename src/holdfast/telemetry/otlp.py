@@ -57,8 +57,8 @@ def check(environ: Mapping[str, str]) -> None:
     )
     if protocol != "http/protobuf":
         raise CannotExport(
-            f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol}, and only http/protobuf can be spoken (port 4318 of "
-            "most receivers)."
+            f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol}; only http/protobuf is supported (port 4318 of most "
+            "receivers)."
         )
     try:
         address_of(environ)

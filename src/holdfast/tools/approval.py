@@ -64,8 +64,8 @@ class ApprovalRules(Record, frozen=True, kw_only=True):
     walled: bool = False
 
     def beneath(self, tools: Iterable[Tool]) -> "ApprovalRules":
-        """With the policies that tools bring along, where none was chosen here. If everything is denied, all
-        stays denied."""
+        """With the tools' own policies for those tools that no policy was chosen for. If the default is deny,
+        nothing changes."""
         brought = {tool.name: tool.policy for tool in tools if tool.policy is not None}
         if not brought or self.default == "deny":
             return self

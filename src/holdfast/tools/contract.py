@@ -103,9 +103,11 @@ class Tool:
     always_asks: bool = False
     # Who must agree unless somebody chose a policy for the tool; None: as for all tools.
     policy: Policy | None = None
-    # Where it comes from and as what that is configured, kept with each call; None: it is built in.
+    # Where the tool comes from, with the configuration that it had then; stored with each call. None: built
+    # in.
     source: str | None = None
-    # In a mode that changes nothing. read_only: it runs, and sees the workspace read-only; None: a read runs.
+    # What happens to a call in a mode that changes nothing. read_only: it runs and sees the workspace
+    # read-only. None: it runs if its effect is `read`.
     planning: Planning | None = None
 
     @property

@@ -100,7 +100,7 @@ class Trust:
             here = [item for item in found if item.path == path]
             same = [item for item in here if item.hash == content_hash]
             if not here:
-                raise InvalidInput(f"The workspace has nothing to be trusted at {path[:200]}.", field="items")
+                raise InvalidInput(f"Nothing in the workspace at {path[:200]} needs trust.", field="items")
             if not same:
                 raise WrongState(f"{path[:200]} was changed meanwhile. Read it again, then decide.")
             chosen += same

@@ -53,7 +53,8 @@ async def call_model(turn: ActiveTurn, action: CallModel) -> None:
             *await lost_attempt(turn), BeginAttempt(messages=await _said_before(turn, action))
         )
     step = turn.new_step()
-    # What the attempts before said about the model, for the next one.
+    # Limits of the model that the provider named when it refused an earlier attempt. The next attempt
+    # respects them.
     limits = ModelLimits()
     while True:
         if await prompts_due(turn):
@@ -92,7 +93,7 @@ async def call_model(turn: ActiveTurn, action: CallModel) -> None:
 
 
 def follow_limits(turn: ActiveTurn, failed: AttemptFailed, before: Sequence[Failure]) -> bool:
-    """Whether the refusal says what to ask for instead: then there is one more attempt, at once."""
+    """If the refusal names a limit of the model, remembers it. True: make one more attempt at once."""
     if failed.limits is None or any(failure.kind == failed.failure.kind for failure in before):
         return False
     turn.models.learn(turn.model(), failed.limits)
@@ -153,8 +154,9 @@ async def wait_for_retry(turn: ActiveTurn) -> None:
 async def _again(
     turn: ActiveTurn, failed: AttemptFailed, step: NewStep, spent: Usage, closing: Failure | None
 ) -> bool:
-    """Whether to try again; if not, the turn has failed or goes on otherwise. What the attempts cost is
-    committed in any case."""
+    """Decides what follows a failed attempt. True: it has waited, and another attempt follows. False: the end
+    of the turn, or a request for a compaction, is committed. The cost of the attempts is committed in every
+    case."""
     failure = failed.failure
     chat = turn.chat.view.chat
     if closing is not None and not failure.retryable:
@@ -176,7 +178,8 @@ async def _again(
 
 
 async def _commit(turn: ActiveTurn, answer: ModelAnswer, step: NewStep, closing: Failure | None) -> None:
-    """The answer and, in the same transaction, what follows from it without anybody's doing."""
+    """Commits the answer and, in the same transaction, what follows from it by itself: the start of its
+    calls, or the end of the turn."""
     if closing is not None:
         await _close(turn, answer, step, closing)
         return
@@ -222,7 +225,7 @@ async def _close(turn: ActiveTurn, answer: ModelAnswer, step: NewStep, limit: Fa
 
 
 def _without_tools(step: NewStep) -> tuple[NewMessage, ...]:
-    """The person hears of it when it is found out that the model cannot use tools."""
+    """A notice for the person, if an attempt at this step showed that the model cannot use tools."""
     if not any(failure.kind == "no_tools" for failure in step.failures):
         return ()
     return (NewMessage(role="system", parts=(no_tools(step.model),), visibility="user"),)

@@ -40,7 +40,8 @@ def in_vain(due: bool) -> tuple[NewMessage, ...]:
 
 
 def closes(limit: Failure | None) -> tuple[NewMessage, ...]:
-    """What asks for the closing words of a turn: people are told at its end why it ended."""
+    """Asks the model for the closing words of a turn. Only the model sees this: people are told at the end of
+    the turn why it ended."""
     return () if limit is None else (NewMessage(role="system", parts=(closing(limit),), visibility="model"),)
 
 

@@ -65,7 +65,7 @@ class OwnedChat:
         self._history: History | None = None
         self._committing = 0
         self._newest_hint: Hint | None = None
-        # The turn that a commit of ours ended well, or at the user's wish.
+        # The turn that our last commit ended, unless it failed. The runner takes it from here.
         self.turn_ended: int | None = None
         # Called when somebody else changed the chat so that what is being done no longer fits.
         self.when_moved: Callable[[], None] = _nobody_minds
@@ -86,7 +86,7 @@ class OwnedChat:
         return self._history
 
     def know(self, messages: Iterable[Message]) -> None:
-        """All of its history, as it was just created."""
+        """Sets the whole history of a chat that was just created here, so that it is not read."""
         self._history = History(self.view.chat.history_version, entries_of(messages))
 
     async def read(self, query: Query[T]) -> T:

@@ -27,12 +27,12 @@ class Surroundings(Protocol):
 
     async def check(self, where: PromptChat, still_ours: Callable[[], bool]) -> Checked | None:
         """Called after files were written: the result of the workspace's check; None if there is no check. A
-        thread calls `still_ours` directly before it starts the command (see `tools.contract.Context`)."""
+        thread calls `still_ours` directly before it starts the command (see `tools.contract.ToolContext`)."""
         ...
 
 
 class CallWatch(Protocol):
-    """Who looks at the workspace before a call that may change it, and after it."""
+    """Examines the workspace before and after a call that may change it."""
 
     async def before(self, at: CallMoment) -> None: ...
 
@@ -41,7 +41,7 @@ class CallWatch(Protocol):
         ...
 
     def leave(self, at: CallMoment) -> None:
-        """The call was interrupted: nobody looks after it."""
+        """The call was interrupted: `after` will not be called for it."""
         ...
 
 
@@ -49,7 +49,7 @@ class CallWatch(Protocol):
 class Resources:
     settings: WorkerSettings
     models: Models
-    # All that every chat has; a turn has those that were chosen for it.
+    # The tools that every chat may use. A turn has those that were chosen for it.
     tools: ToolRegistry
     clock: Clock
     ids: Ids
@@ -57,9 +57,9 @@ class Resources:
     files: StoredFiles | None = None
     checkpoints: CallWatch | None = None
     hooks: Hooks | None = None
-    # What else a chat has, by its owner and workspace.
+    # Sources of tools that depend on the owner and workspace of a chat, such as MCP servers.
     tool_sources: tuple[ToolSource, ...] = ()
-    # Who writes the debug record; None: nobody.
+    # Writes the debug record; None: there is none.
     debug: DebugRecorder | None = None
     # None: no traces are exported.
     tracing: Tracing | None = None

@@ -53,8 +53,8 @@ class Runner:
         chat.hear(hint)
 
     def gone(self) -> None:
-        """The chat is no longer ours, and no hint said so. While we commit we may have released it ourselves:
-        then the commit says so, or the next look."""
+        """A poll found that the chat is no longer ours, and no hint said so. During a commit this is ignored:
+        we may have released the chat ourselves, and the commit or the next poll tells."""
         chat = self.turn.chat
         if chat.owned and not chat.committing:
             self._end_work()
@@ -132,7 +132,8 @@ class Runner:
             self._put_off = 0
 
     async def _count_abandoned(self) -> None:
-        """An interrupt keeps what was streamed until then; for anything else it is nobody's answer."""
+        """Counts the cost of an attempt that no longer belongs to the chat. An interrupt keeps what was
+        streamed, so nothing is counted here then."""
         turn = self.turn
         if turn.attempt is not None and turn.attempt.episode != turn.episode:
             await give_up(turn)

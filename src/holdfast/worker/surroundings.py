@@ -21,7 +21,8 @@ from holdfast.worker.resources import Surroundings
 
 
 async def said(turn: ActiveTurn) -> tuple[NewMessage, ...]:
-    """The messages that are still to be committed."""
+    """The messages to commit before the next model call: notes of hooks, a changed mode, the instructions of
+    the workspace, the result of its check."""
     surroundings = turn.resources.surroundings
     found: list[NewMessage] = [*await notes(turn, turn.chat.view), *await _mode(turn)]
     if surroundings is None:
@@ -32,7 +33,8 @@ async def said(turn: ActiveTurn) -> tuple[NewMessage, ...]:
 
 
 async def _mode(turn: ActiveTurn) -> tuple[NewMessage, ...]:
-    """The mode, when it is another one than the model was last told of. What binds most comes last."""
+    """A notice that names the mode, if it differs from the one the model was last told of. If several modes
+    apply, it names the strictest."""
     await turn.binding_modes()
     if not await mode_is_news(turn):
         return ()
@@ -45,7 +47,8 @@ async def mode_is_news(turn: ActiveTurn) -> bool:
 
 
 def _strictest(turn: ActiveTurn) -> Mode:
-    """What a sub-agent is told: of all modes that bind it, the one that allows least."""
+    """The mode to name. For a sub-agent: of its own mode and those of the chats above it, the one that allows
+    least."""
     modes = turn.known_modes or (find_mode(turn.chat.view.chat.mode, turn.settings.modes),)
     if not turn.chat.view.chat.is_agent:
         modes = (find_mode(turn.chat.view.chat.mode, turn.settings.modes),)

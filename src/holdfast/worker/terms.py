@@ -33,12 +33,12 @@ class Terms:
 
     @property
     def has_tools(self) -> bool:
-        """Whether it may use any tool besides the one that it answers with."""
+        """Whether the agent may use any tool besides the one that it gives its answer with."""
         return self._agreed.max_tool_calls != 0
 
     @property
     def limit(self) -> Failure | None:
-        """Why nothing more is expected of it."""
+        """Why the turn of this agent has to end. None: it may go on."""
         if self._misfits <= CORRECTIONS:
             return None
         return Failure(

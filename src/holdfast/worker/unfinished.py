@@ -1,5 +1,6 @@
-"""What attempts cost that left nothing in history: failed ones, those that were given up because the chat
-moved on, and those of a worker that died. Each is a step of its own, so that totals and budgets are whole."""
+"""The cost of attempts that left nothing in history: those that failed, those that were given up because the
+chat moved on, and those of a worker that died. It is added to the step if the step goes on, and stored as a
+step of its own otherwise, so that totals and budgets are complete."""
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -17,8 +18,8 @@ from holdfast.worker.stream import ended_early, forget
 
 
 def failed_attempt(turn: ActiveTurn) -> Usage:
-    """What it cost, before it is forgotten. Nobody charges for a refusal: only what said something is
-    counted. It says nothing of how full the context is."""
+    """What the attempt that just failed cost. Nothing, if the provider sent nothing: a refused request is not
+    charged. How full the context is cannot be told from it."""
     attempt = turn.attempt
     if attempt is None or not attempt.heard:
         return Usage()
@@ -27,19 +28,19 @@ def failed_attempt(turn: ActiveTurn) -> Usage:
 
 
 def spent_before(turn: ActiveTurn) -> Usage:
-    """On attempts at this step that failed before another worker had the chat."""
+    """What failed attempts at this step cost, as stored with the retry. Another worker may have made them."""
     retry = turn.chat.view.chat.retry
     return Usage() if retry is None or retry.spent is UNSET else retry.spent
 
 
 def in_all(step: NewStep, spent: Usage) -> NewStep:
-    """With what the failed attempts cost. It is one step, whatever the price of each."""
+    """The step with the cost of its failed attempts added. It counts as one unpriced step at most."""
     usage = spent + step.usage
     return replace(step, usage=replace(usage, unpriced_steps=min(usage.unpriced_steps, 1)))
 
 
 def unfinished_step(turn: ActiveTurn, step: NewStep, spent: Usage) -> tuple[NoteStep, ...]:
-    """One that ends without a row of its own."""
+    """Stores the cost of a step that failed and left nothing in history."""
     return _noted(turn.chat.view.chat.turn, replace(in_all(step, spent), outcome="failed"))
 
 

@@ -1,4 +1,4 @@
-"""What goes along with the next message: files, and what was run on this machine."""
+"""What is attached to the next message: files, and the output of commands that were run on this machine."""
 
 from dataclasses import dataclass, field
 

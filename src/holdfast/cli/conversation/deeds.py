@@ -1,5 +1,5 @@
-"""What a person does in a conversation, done through the API. Each says in one line what came of it, or
-nothing when the feed will tell."""
+"""The actions of `holdfast chat`, done through the API. Each returns one line about its result, or nothing if
+the feed will show it."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -67,7 +67,7 @@ class Deeds:
         self.chat_id = chat_id
         self.model = model
         self.effort = effort
-        # Of the chat that is begun next.
+        # The mode of the next chat that is started.
         self.mode: str | None = None
         self._client = client
         self._workspace_id = workspace_id

@@ -21,7 +21,7 @@ def script(name: str) -> dict[str, Json]:
 
 
 def arguments(text: str | None, pairs: list[str]) -> dict[str, Json]:
-    """Nothing when nothing was given: that is not the same as null."""
+    """Empty if no arguments were given, which is not the same as null."""
     if text is not None and pairs:
         raise WrongUsage("Use --args or -a KEY=VALUE, not both.")
     if text is not None:

@@ -32,7 +32,7 @@ class SeenRunEvent:
 
 async def watch_run(client: Client, run_id: RunId) -> AsyncGenerator[SeenRunEvent]:
     """Until the run is over and all of it was told, over connections that break. Raises as
-    `watching.watch`. Close it (`aclosing`)."""
+    `feed_client.watch`. Close it (`aclosing`)."""
     async with aclosing(lasting(client, f"/workflow-runs/{run_id}/feed")) as feed:
         async for one in feed:
             if not isinstance(one, Received):

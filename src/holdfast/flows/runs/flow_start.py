@@ -170,7 +170,7 @@ class FlowRuns:
             raise NotFound("There is no such step.")
         step = Graph(definition.decode(found.run.definition)).steps[step_id]
         if not isinstance(step, ApprovalStep):
-            raise InvalidInput(f"The step {step_id} is no approval.", field="step_id")
+            raise InvalidInput(f"The step {step_id} is not an approval.", field="step_id")
         if user_id not in (allowed or {found.run.owner_id}):
             raise Forbidden("This approval is for somebody else to answer.")
         if row.state != "waiting":
@@ -212,7 +212,7 @@ class FlowRuns:
 
     async def _flow(self, wanted: FlowRequest) -> tuple[str, Flow]:
         if (wanted.name is None) == (wanted.flow is None):
-            raise InvalidInput("A run needs the name of a flow, or its text: one of both.", field="name")
+            raise InvalidInput("Give either the name of a flow or its text, not both.", field="name")
         if wanted.flow is not None:
             return wanted.flow, await self.library.read(wanted.flow)
         found = await self.library.find(wanted.name or "", wanted.workspace_id, wanted.owner_id)
@@ -235,7 +235,7 @@ class FlowRuns:
     async def _lending(self, wanted: FlowRequest, flow: Flow, args_hash: str) -> Lending:
         newest: Earlier | None = None
         if wanted.fresh and wanted.reuse:
-            raise InvalidInput("A run is fresh, or it reuses: one of both.", field="fresh")
+            raise InvalidInput("Use fresh or reuse, not both.", field="fresh")
         if wanted.resume_from is not None and not wanted.fresh:
             found = await self._store.read(flow_runs.run(wanted.resume_from))
             if found is None or found.owner_id != wanted.owner_id:

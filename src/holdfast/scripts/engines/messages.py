@@ -68,7 +68,7 @@ class PauseCall(Record, frozen=True, kw_only=True, tag="pause"):
 Call = AgentCall | WorkflowCall | PauseCall
 
 
-# What it says.
+# What a script sends to the server.
 
 
 class ScriptLog(Record, frozen=True, kw_only=True, tag="log"):
@@ -86,7 +86,7 @@ class PhaseBegun(Record, frozen=True, kw_only=True, tag="phase"):
 Said = Call | ScriptLog | Warned | PhaseBegun
 
 
-# Where it stopped.
+# Why it stopped.
 
 
 class ScriptWaiting(Record, frozen=True, kw_only=True, tag="waiting"):
@@ -113,7 +113,7 @@ class ScriptTurn(Record, frozen=True, kw_only=True):
     stop: Stop
 
 
-# What the server says.
+# What the server sends to a script.
 
 
 class ScriptStart(Record, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ COMPILE_SECONDS = 600
 
 
 def settings() -> Config:
-    """The same when it is compiled and when it is used."""
+    """Must be the same for compiling and for running."""
     config = Config()
     config.epoch_interruption = True
     return config
@@ -45,7 +45,7 @@ def image(kept_in: Path | None = None) -> Path:
 
 
 def _key() -> str:
-    """Of everything that the machine code depends on."""
+    """A digest of everything that the machine code depends on."""
     if not INTERPRETER.exists():
         raise NoInterpreter(
             f"The interpreter for Python scripts is missing ({INTERPRETER}). In a checkout, `make setup` "
@@ -58,7 +58,7 @@ def _key() -> str:
 
 
 def _processor() -> str:
-    """What it can do: machine code for a better one does not run."""
+    """The features of the processor: machine code that was compiled on a better one may not run here."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             name, _, able = line.partition(":")
@@ -68,8 +68,8 @@ def _processor() -> str:
 
 
 def _make(path: Path) -> None:
-    """In a process of its own, which takes 400 MB for a moment. Whoever comes at the same time makes the
-    same."""
+    """Compiles in a separate process, which takes 400 MB for a moment. Processes that do so at the same time
+    make the same file."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, half = tempfile.mkstemp(prefix="python-", suffix=".half", dir=path.parent)
     os.close(handle)

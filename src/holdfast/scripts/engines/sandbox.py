@@ -155,7 +155,7 @@ class Sandbox:
             try:
                 line = await self._process.stdout.readline()
             except ValueError:
-                return _failed("output", "the script said something that is too long")
+                return _failed("output", "the script sent a message that is too long")
             left -= len(line)
             if left < 0:
                 return _failed(
@@ -166,7 +166,7 @@ class Sandbox:
             try:
                 heard = decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError):
-                return _failed("broken", "the sandbox said something that cannot be understood")
+                return _failed("broken", "the sandbox sent a message that cannot be read")
             if isinstance(heard, ScriptWaiting | ScriptDone | ScriptFailed):
                 return heard
             said.append(heard)

@@ -126,7 +126,7 @@ class Runs:
 
     async def _script(self, wanted: RunRequest) -> Script:
         if (wanted.name is None) == (wanted.script is None):
-            raise InvalidInput("A run needs the name of a workflow, or a script: one of both.", field="name")
+            raise InvalidInput("Give either the name of a workflow or a script, not both.", field="name")
         if wanted.script is not None:
             if wanted.language is None:
                 raise InvalidInput("A script needs its language: javascript or python.", field="language")
@@ -138,7 +138,7 @@ class Runs:
     async def _lending(self, wanted: RunRequest, meta: Meta, args_hash: str) -> Lending:
         newest: Earlier | None = None
         if wanted.fresh and wanted.reuse:
-            raise InvalidInput("A run is fresh, or it reuses: one of both.", field="fresh")
+            raise InvalidInput("Use fresh or reuse, not both.", field="fresh")
         if wanted.resume_from is not None and not wanted.fresh:
             await self._check_over(wanted.resume_from, wanted.owner_id)
         elif not wanted.fresh:

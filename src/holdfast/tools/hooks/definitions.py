@@ -122,7 +122,7 @@ def check_matcher(matcher: str) -> None:
     try:
         _compiled(matcher)
     except BadExpression as error:
-        raise InvalidInput(f"This is no expression that RE2 knows: {error}.", field="matcher") from None
+        raise InvalidInput(f"This is not a valid RE2 expression: {error}.", field="matcher") from None
 
 
 def check_hook(hook: Hook) -> None:

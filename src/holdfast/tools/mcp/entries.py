@@ -149,7 +149,7 @@ def check_fields(fields: ServerFields, *, by_admin: bool) -> None:
     if "=" in fields.command:
         raise InvalidInput("A program's name has no = in it; variables go into env.", field="command")
     if any("\0" in word for word in (fields.command, *fields.args)):
-        raise InvalidInput("A NUL is in none of its words.", field="command")
+        raise InvalidInput("The command and its arguments must not contain a NUL character.", field="command")
     if not 1 <= fields.timeout_seconds <= 3600:
         raise InvalidInput("From 1 to 3600.", field="timeout_seconds")
     if not by_admin and not fields.wall:
@@ -163,9 +163,9 @@ def check_url(url: str) -> None:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        raise InvalidInput("It is no address.", field="url") from None
+        raise InvalidInput("This is not a valid address.", field="url") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or _CONTROL.search(url) or " " in url:
-        raise InvalidInput("It is an address as in https://example.com/mcp.", field="url")
+        raise InvalidInput("Give an address such as https://example.com/mcp.", field="url")
     if parts.username is not None or parts.password is not None:
         raise InvalidInput("Put credentials into headers, not into the address.", field="url")
 

@@ -167,13 +167,13 @@ def templates_in(root: str, roots: Roots) -> list[Template]:
     """Those of a configured directory. InvalidInput or OSError: there can be none."""
     path = Path(os.path.expanduser(root))
     if not path.is_absolute():
-        raise InvalidInput(f"{root} is no absolute path ([templates] roots).")
+        raise InvalidInput(f"{root} is not an absolute path ([templates] roots).")
     real = path.resolve(strict=True)
     for allowed in roots.allowed:
         if real.is_relative_to(allowed) or allowed.is_relative_to(real):
             raise InvalidInput(
-                f"{root} and the workspace root {allowed} lie in each other: agents could write what the "
-                "setup of a template runs. Put templates elsewhere."
+                f"{root} overlaps the workspace root {allowed}, so agents could change what the setup of a "
+                "template runs. Put templates elsewhere."
             )
     found = [read_template(one, one.path.name) for one in directories_in(real)]
     return [one for one in found if one is not None]

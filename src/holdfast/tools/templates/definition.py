@@ -88,7 +88,7 @@ def given_parameters(template: Template, given: Mapping[str, Json]) -> dict[str,
     try:
         check_json(full)
     except ValueError as error:
-        raise InvalidInput(f"The parameters are no valid values: {error}.", field="parameters") from None
+        raise InvalidInput(f"The parameters are not valid: {error}.", field="parameters") from None
     if len(encode(full)) > PARAMETER_BYTES:
         raise InvalidInput(
             f"The parameters have more than {PARAMETER_BYTES // 1024} KiB.", field="parameters"

@@ -72,7 +72,7 @@ class CommandPlace(Record, frozen=True, kw_only=True):
     root: Path
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
-    # Nothing of it may be written, the workspace least of all.
+    # Everything is read-only, the workspace too.
     read_only: bool = False
 
 
@@ -110,7 +110,7 @@ def unreadable_to_others() -> tuple[Mount, ...]:
 
 @cached_for(600.0)
 def _of_the_system() -> tuple[Mount, ...]:
-    """Hardly ever changes, and takes a second or more."""
+    """Kept for ten minutes: it hardly ever changes, and finding it takes a second or more."""
     return tuple(cover for name in SYSTEM if not os.path.islink(name) for cover in unreadable(name, None))
 
 

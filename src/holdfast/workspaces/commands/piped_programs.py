@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 BEGIN_SECONDS = 30.0
 GRACE_SECONDS = 2.0
-# What is kept of its complaints.
+# How much of its standard error is kept.
 ERROR_BYTES = 8 * 1024
 _BEGUN = b"begun\n"
 
@@ -70,7 +70,7 @@ class PipedProgram:
 
     @property
     def errors(self) -> str:
-        """The last of what it complained of."""
+        """The end of its standard error."""
         return self._errors.decode("utf-8", "replace")
 
     @property

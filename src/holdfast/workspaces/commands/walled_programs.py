@@ -111,11 +111,11 @@ class Walled:
         return self._wall.stands
 
     def require(self, what: str) -> None:
-        """For what is not done at all without a wall."""
+        """Raises WrongState if there is no wall. For work that is never done without one."""
         if not self.stands:
             raise WrongState(
-                f"{what} needs the operating system's wall around programs, and this machine has none: what "
-                "lies in a workspace could lead them out of it. `holdfast doctor` says how to get one."
+                f"{what} needs a sandbox, because programs are run on files that an agent may have written. "
+                "This machine has no sandbox. `holdfast doctor` says how to get one."
             )
 
     def remove_left_over(self) -> None:
@@ -291,7 +291,8 @@ async def _ended(process: asyncio.subprocess.Process, errors: asyncio.Task[bytes
 
 
 async def _complaints(stream: asyncio.StreamReader) -> bytes:
-    """The first of them; the rest is read too, so that the program does not block."""
+    """The beginning of what the program writes to standard error. The rest is read and dropped, so that the
+    program does not block."""
     first = await read_at_most(stream, _ERROR_BYTES)
     while await stream.read(DRAIN_BYTES):
         pass

@@ -225,14 +225,14 @@ class ChatFiles:
             raise InvalidInput("There is no edit in this call. Give at least one.")
         if len(edits) > MAX_EDITS:
             raise InvalidInput(
-                f"{len(edits)} edits are more than the {MAX_EDITS} of one call. Make several calls."
+                f"One call makes at most {MAX_EDITS} edits, not {len(edits)}. Make several calls."
             )
         numbered: dict[Parts, list[tuple[int, PassageEdit]]] = {}
         for number, (path, edit) in enumerate(edits, 1):
             numbered.setdefault(self._root.parse(path), []).append((number, edit))
         if len(numbered) > MAX_FILES:
             raise InvalidInput(
-                f"{len(numbered)} files are more than the {MAX_FILES} of one call. Make several."
+                f"One call edits at most {MAX_FILES} files, not {len(numbered)}. Make several calls."
             )
         return numbered
 
@@ -300,8 +300,8 @@ def _encoded(content: str) -> bytes:
 def _cut_off(parts: Parts, state: str) -> WrongState:
     return WrongState(
         f"The server stopped while this call ran, and it was run again. {shown_path(parts)} {state}: the "
-        "call did not get so far, or somebody was there since. Nothing was done now. Look at it, and call "
-        "again if it is right."
+        "call did not get this far, or somebody has changed the file since. Nothing was changed this time. "
+        "Look at the file, and call again if that is still right."
     )
 
 

@@ -79,7 +79,7 @@ class Root:
     def parse(self, path: str) -> Parts:
         parts = parse_path(path, (str(self.path),))
         if self.only is not None and parts != (self.only,):
-            raise InvalidInput(f"Of what is in {shown(str(self.path))} only {shown(self.only)} may be read.")
+            raise InvalidInput(f"In {shown(str(self.path))} only {shown(self.only)} may be read.")
         return parts
 
     @contextmanager
@@ -345,13 +345,13 @@ def _explanation(parts: Parts, error: OSError, near: Callable[[], str]) -> Holdf
                 "Only what is inside the workspace can be used."
             )
         case errno.ELOOP:
-            return InvalidInput(f"{path} is a symbolic link that leads nowhere: links go round in a circle.")
+            return InvalidInput(f"{path} cannot be followed: its symbolic links form a circle.")
         case errno.ENOTDIR:
             return InvalidInput(f"A part of {path} is a file, not a directory. {near()}".rstrip())
         case errno.EISDIR:
             return InvalidInput(f"{path} is a directory. Name a file in it, or look into it with list.")
         case errno.EACCES if isinstance(error, KeptByServer):
-            return InvalidInput(f"{path} is what the server keeps for itself. No tool can use it.")
+            return InvalidInput(f"{path} belongs to the server itself. No tool can use it.")
         case errno.EACCES | errno.EPERM:
             return InvalidInput(f"The server may not do this with {path}: the file system denies it.")
         case errno.ENAMETOOLONG:

@@ -96,7 +96,7 @@ async def commit_files(
 async def make_branch(walled: Walled, root: Root, repository: Repository, name: str) -> Committed:
     """A branch at the commit that is checked out; it is checked out from then on. Files stay as they are."""
     if BRANCH_NAME.fullmatch(name) is None or ".." in name or name.endswith((".lock", "/", ".")):
-        raise InvalidInput("This is no name for a branch.", field="name")
+        raise InvalidInput("This is not a valid name for a branch.", field="name")
     if repository.head is None:
         raise WrongState("The repository has no commit yet. Commit first.")
     async with borrowed(walled, repository, root, refs=True) as own:
