@@ -176,7 +176,10 @@ class Shadow:
             if identity_of(info) in walk.hidden or not _is_kept(name):
                 continue
             if is_directory:
-                found[path] = SeenEntry(0, 0, 0, 0, "directory", stat.S_IMODE(mode), "")
+                # As it was: the same object, which is compared and kept for nothing.
+                if old is None or old.kind != "directory" or old.mode != stat.S_IMODE(mode):
+                    old = SeenEntry(0, 0, 0, 0, "directory", stat.S_IMODE(mode), "")
+                found[path] = old
                 inner = _opened(name, directory) if depth < _DEPTH else None
                 if inner is None:
                     walk.unreadable(f"{path}/")
