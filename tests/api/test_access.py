@@ -282,7 +282,7 @@ class Cast:
         self.ids["agent_id"] = (await own.post("agents", {"name": "mine"})).json["id"]
         program = {"name": "mine", "command": "no-such-program"}
         self.ids["server_id"] = (await own.post("mcp-servers", program)).json["id"]
-        self.ids |= dict.fromkeys(("question_id", "debug_run_id", "build_id"), self.ids["server_id"])
+        self.ids["question_id"] = self.ids["debug_run_id"] = self.ids["build_id"] = self.ids["server_id"]
         self.ids["hook_id"] = "0" * 16
         run = await own.post("workflow-runs", {"script": SCRIPT, "language": "python"})
         self.ids["run_id"] = run.json["id"]

@@ -47,6 +47,9 @@ class Emulator:
             case "\n":
                 self.row += 1
                 self._make_line()
+            case "\t":
+                # The terminal itself echoes what is typed in the moment between two prompts.
+                self.column = (self.column // 8 + 1) * 8
             case _:
                 assert char.isprintable(), repr(char)
                 if self.column >= self.columns:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from holdfast.cli.options import AsJson, ChatWord, Url, print_json, with_server
 from holdfast.cli.safe_text import neutral_line
@@ -65,8 +66,7 @@ async def _whole(client: "Client", path: str) -> DebugRunDetail:
         more = await client.get(path, DebugRunDetail, {"first_step": next_step})
         steps += more.steps
         next_step = more.next_step
-    fields = {name: getattr(detail, name) for name in detail.__struct_fields__}
-    return DebugRunDetail(**{**fields, "steps": tuple(steps), "next_step": None})
+    return replace(detail, steps=tuple(steps), next_step=None)
 
 
 def _lines(runs: Iterable[DebugRunDetail], *, with_bodies: bool) -> Iterable[str]:
