@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ SEEN_SECONDS = 5.0
 _OUTPUT_BYTES = 4096
 STOPPED = "The server was stopped while the workspace was made. Nothing of it is left; try again."
 DIED = "The server died while the workspace was made. Nothing of it is left; try again."
+# Of one user at once, in this process.
+MOST_AT_ONCE = 8
 _MOST_NAMES = 100
 _REPORTED = 2000
 _NAME = re.compile(r"\w[\w .-]{0,99}")
@@ -105,6 +108,7 @@ class WorkspaceBuilds:
         self._builder = secrets.token_hex(8)
         self._processes: dict[BuildId, ProcessEntry] = {}
         self._tasks: dict[BuildId, asyncio.Task[None]] = {}
+        self._under_way: Counter[UserId] = Counter()
 
     def planned(self, order: BuildOrder) -> WorkspaceBuild:
         """The row of a new build. InvalidInput: its name cannot be that of a directory."""
@@ -128,6 +132,10 @@ class WorkspaceBuilds:
     async def check(self, order: BuildOrder) -> None:
         """Whether it could begin: raises what is wrong with what was asked for."""
         self._walled.require("A workspace from a template")
+        if self._under_way[order.owner_id] >= MOST_AT_ONCE:
+            raise WrongState(
+                f"{MOST_AT_ONCE} workspaces are being made for this user already. Wait until one is there."
+            )
         if order.name is not None:
             check_name(order.name)
         async with self._catalogue.opened(order.template) as template:
@@ -200,6 +208,7 @@ class WorkspaceBuilds:
         watching = asyncio.create_task(self._say_seen(row.id, lost))
         work = asyncio.create_task(self._made(row, order, lambda: not lost.is_set() and order.still_ours()))
         losing = asyncio.create_task(lost.wait())
+        self._under_way[row.owner_id] += 1
         try:
             await asyncio.wait({work, losing}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
@@ -227,6 +236,7 @@ class WorkspaceBuilds:
             )
             raise
         finally:
+            self._under_way[row.owner_id] -= 1
             self._processes.pop(row.id, None)
             for task in (watching, losing):
                 task.cancel()

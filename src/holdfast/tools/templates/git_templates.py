@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 from holdfast.core.clock import Clock
 from holdfast.core.errors import HoldfastError, InvalidInput, TryAgain
@@ -30,6 +31,8 @@ FRESH_SECONDS = 600.0
 FAILED_SECONDS = 30.0
 MOST_FILES = 20_000
 MOST_BYTES = 512 * 1024 * 1024
+# How many are kept: an agent may ask for any address there is.
+MOST_KEPT = 16
 FOLDER = "templates"
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,200}")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -134,7 +137,7 @@ class GitTemplates:
         self._clock = clock
         self._ids = ids
         self._kept: dict[str, FetchedTree] = {}
-        self._busy: dict[str, asyncio.Lock] = {}
+        self._busy: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._failed: dict[str, tuple[float, str]] = {}
 
     def remove_left_over(self) -> None:
@@ -156,12 +159,26 @@ class GitTemplates:
                 if (old := self._kept.get(address.text)) is not None:
                     await blocking(lambda: shutil.rmtree(old.path, ignore_errors=True))
                 self._kept[address.text] = kept
+                await self._keep_few(address.text)
             yield kept
 
     def forget(self) -> None:
         """Everything is fetched again when it is next needed."""
         for address, kept in self._kept.items():
             self._kept[address] = replace(kept, at=-FRESH_SECONDS)
+
+    async def _keep_few(self, newest: str) -> None:
+        """Removes what was fetched longest ago, unless somebody uses it."""
+        for address in sorted(self._kept, key=lambda one: self._kept[one].at):
+            if len(self._kept) <= MOST_KEPT:
+                break
+            busy = self._busy.get(address)
+            if address == newest or (busy is not None and busy.locked()):
+                continue
+            old = self._kept.pop(address)
+            await blocking(lambda path=old.path: shutil.rmtree(path, ignore_errors=True))
+        now = self._clock.elapsed()
+        self._failed = {one: seen for one, seen in self._failed.items() if now - seen[0] < FAILED_SECONDS}
 
     def _check_failed(self, address: GitAddress, *, fresh: bool) -> None:
         at, said = self._failed.pop(address.text, (-FAILED_SECONDS, ""))

@@ -223,6 +223,11 @@ class TemplateTools:
         place = CommandPlace(root=Path(made.path))
         async with self._catalogue.opened(made.template) as template:
             services = template.services
+            state = await self._catalogue.state_of(template, context.owner_id)
+        if services and state != "trusted":
+            # Setup may take long, and what is at the address may be another one by now.
+            said = "The template was changed meanwhile, and the user has not trusted that: not started."
+            return [{"name": one.name, "error": said} for one in services]
         return [await self._service(context, place, one) for one in services]
 
     async def _service(self, context: ToolContext, place: CommandPlace, service: TemplateProcess) -> Json:
