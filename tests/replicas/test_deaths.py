@@ -23,6 +23,12 @@ CONFIG = f"[worker]\nlease_seconds = {LEASE_SECONDS}\ngrace_seconds = 5\n"
 LONG = "pace: 0.5\nsay slowly: " + " ".join(f"word{number}" for number in range(400))
 ROUNDS = 6
 TAKEN = "SELECT lease_number, status FROM chats WHERE id = $1::text::uuid"
+# Whether every worker has a session that holds its lock.
+ALL_PRESENT = (
+    "SELECT bool_and(EXISTS (SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted "
+    "AND (l.classid::bigint << 32 | l.objid::bigint) "
+    "= ('x' || substr(replace(w.id::text, '-', ''), 17, 16))::bit(64)::bigint)) FROM workers w"
+)
 
 
 async def taken(url: str, chat_id: str) -> tuple[int, str]:
@@ -31,6 +37,14 @@ async def taken(url: str, chat_id: str) -> tuple[int, str]:
         row = await connection.fetchrow(TAKEN, chat_id)
         assert row is not None
         return row[0], row[1]
+    finally:
+        await connection.close()
+
+
+async def all_present(url: str) -> bool:
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(ALL_PRESENT)
     finally:
         await connection.close()
 
@@ -108,6 +122,9 @@ async def test_a_frozen_replica_costs_the_lease_and_a_cut_one_nothing(
             line.cut()
             await asyncio.sleep(0.5)
         assert (await taken(postgres_url, chat["id"]))[0] == 1
+        # Frozen without a connection it would look dead, and rightly be taken for it.
+        while not await all_present(postgres_url):  # noqa: ASYNC110 - the database tells nobody
+            await asyncio.sleep(0.1)
         owner.signal(signal.SIGSTOP)
         try:
             await asyncio.sleep(8)
