@@ -9,8 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,15 @@ class Server:
         self.data = directory / "data"
         self.workspaces = directory / "workspaces"
         self.workspaces.mkdir(parents=True, exist_ok=True)
+        # What a test puts there is a template at once.
+        self.templates = directory / "templates"
+        self.templates.mkdir(exist_ok=True)
         self.port = _free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self._admin_token: str | None = None
         self._config = directory / "holdfast.toml"
-        self._config.write_text(f'[workspaces]\nroots = ["{self.workspaces}"]\n{config}')
+        roots = f'[workspaces]\nroots = ["{self.workspaces}"]\n[templates]\nroots = ["{self.templates}"]\n'
+        self._config.write_text(roots + config)
         # Nothing of the person who runs the tests: no keys, no configuration.
         self._environ = {
             "PATH": os.environ["PATH"],
@@ -106,6 +110,7 @@ class Person:
     """Somebody who may use the server: what they do by the API, and the token they sign in with."""
 
     def __init__(self, playwright: Playwright, server: Server, token: str) -> None:
+        self._playwright = playwright
         self.server = server
         self.token = token
         self._api: APIRequestContext = playwright.request.new_context(
@@ -117,11 +122,26 @@ class Person:
     def close(self) -> None:
         self._api.dispose()
 
+    @contextmanager
+    def as_admin(self) -> Generator["Person"]:
+        """Whoever may change what the server has, for a moment."""
+        admin = Person(self._playwright, self.server, self.server.admin_token)
+        try:
+            yield admin
+        finally:
+            admin.close()
+
     def get(self, path: str) -> Any:
         return _good(self._api.get(f"/api/v1/{path}"))
 
     def post(self, path: str, body: object = None) -> Any:
         return _good(self._api.post(f"/api/v1/{path}", **_json(body)))
+
+    def put(self, path: str, body: object) -> Any:
+        return _good(self._api.put(f"/api/v1/{path}", **_json(body)))
+
+    def delete(self, path: str) -> None:
+        _good(self._api.delete(f"/api/v1/{path}"))
 
     def patch(self, path: str, body: object) -> Any:
         return _good(self._api.patch(f"/api/v1/{path}", **_json(body)))

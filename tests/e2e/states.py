@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.outside import bring_templates, guarded_workspace
+from tests.e2e.provider import asked_over_http
 from tests.e2e.server import Person
 from tests.e2e.test_asking import call
 from tests.e2e.test_panels import open_panel
@@ -38,6 +40,10 @@ class Opened:
     done: str
     review: str
     workspace: str
+    # With the hooks of a repository.
+    guarded: str
+    # With a debug record.
+    recorded: str
 
 
 def prepared(person: Person) -> Opened:
@@ -59,7 +65,20 @@ def prepared(person: Person) -> Opened:
     person.post(
         "mcp-servers", {"name": "small", "command": "python3", "args": ["server.py"], "shared": False}
     )
-    return Opened(done=done["id"], review=review["id"], workspace=workspace.path.name)
+    bring_templates(person.server)
+    guarded = guarded_workspace(person)
+    with asked_over_http(person) as model:
+        refused = f"{call('write_file', path='secret.txt', content='x')}\nsay: I may not write this file."
+        recorded = person.finished_chat(
+            refused, workspace_id=guarded.id, model=model, debug=True, title="Writes a secret"
+        )
+    return Opened(
+        done=done["id"],
+        review=review["id"],
+        workspace=workspace.path.name,
+        guarded=guarded.path.name,
+        recorded=recorded["id"],
+    )
 
 
 Opens = Callable[[Page, Opened], None]
@@ -141,6 +160,70 @@ def _trust(page: Page, opened: Opened) -> None:
     expect(page.get_by_role("dialog").get_by_text(".mcp.json")).to_be_visible()
 
 
+def _recorded(page: Page, opened: Opened) -> Locator:
+    panel = open_panel(page, opened.recorded, "Debug")
+    expect(panel.get_by_role("button", name=re.compile("^Turn 1.*completed"))).to_be_visible()
+    return panel
+
+
+def _record(page: Page, opened: Opened) -> None:
+    _recorded(page, opened)
+
+
+def _no_record(page: Page, opened: Opened) -> None:
+    panel = open_panel(page, opened.done, "Debug")
+    expect(panel.get_by_text("Nothing recorded")).to_be_visible()
+
+
+def _request(page: Page, opened: Opened) -> None:
+    """The second step, which has one before it, and its request."""
+    panel = _recorded(page, opened)
+    panel.get_by_role("button", name=re.compile("^Turn 1")).click()
+    panel.get_by_text("Step 2", exact=True).click()
+    expect(panel.get_by_role("heading", name="Request, changed since the step before")).to_be_visible()
+    panel.get_by_text("Attempt 1", exact=True).last.click()
+    expect(panel.get_by_role("heading", name="Request headers")).to_be_visible()
+
+
+def _context(page: Page, opened: Opened) -> None:
+    page.goto(f"/chats/{opened.done}")
+    page.get_by_role("button", name=re.compile("^Context")).click()
+    expect(page.get_by_role("dialog").get_by_role("listitem").first).to_be_visible()
+
+
+def _hooks(page: Page, opened: Opened) -> None:
+    page.goto("/settings/hooks")
+    page.get_by_label("Include the hooks of a workspace").select_option(label=opened.guarded)
+    page.get_by_role("button", name="pre_tool sh").click()
+    expect(page.get_by_text("This file is not for agents.").first).to_be_visible()
+
+
+def _no_hooks(page: Page, _: Opened) -> None:
+    page.goto("/settings/hooks")
+    expect(page.get_by_text("None yet. Choose a workspace to see its own.")).to_be_visible()
+
+
+def _templates(page: Page, _: Opened) -> None:
+    page.goto("/settings/templates")
+    expect(page.get_by_text("A small HTTP service in Python, with tests.")).to_be_visible()
+
+
+def _template(page: Page, opened: Opened) -> None:
+    _templates(page, opened)
+    page.get_by_role("button", name="Read python-service").click()
+    expect(page.get_by_role("dialog")).to_contain_text("test -s TITLE")
+
+
+def _template_form(page: Page, _: Opened) -> None:
+    """From the composer, where it is most wanted."""
+    page.goto("/")
+    page.get_by_role("button", name=re.compile("^Workspace: ")).click()
+    page.get_by_role("menuitem", name="New from a template…").click()
+    form = page.get_by_role("dialog", name="New workspace from a template")
+    form.get_by_label("Template", exact=True).select_option("python-service")
+    expect(form.get_by_label("title")).to_be_visible()
+
+
 def _chats(page: Page) -> None:
     expect(page.get_by_role("heading", name="What should the agent do?")).to_be_visible()
     if page.get_by_role("button", name="Show chats").count() > 0:
@@ -182,6 +265,15 @@ STATES: dict[str, Opens] = {
     "MCP servers": _mcp,
     "MCP form": _form("mcp", "Add a server"),
     "trust": _trust,
+    "record": _record,
+    "no record": _no_record,
+    "request": _request,
+    "context": _context,
+    "hooks": _hooks,
+    "no hooks": _no_hooks,
+    "templates": _templates,
+    "template": _template,
+    "template form": _template_form,
     "found": _found,
     "archive": _archive,
     "missing": _missing,

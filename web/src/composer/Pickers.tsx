@@ -16,6 +16,7 @@ import {
 import type { Chat, WorkspaceAgent } from "@/api/schema";
 import { texts } from "@/texts";
 import { Menu, MenuItem, MenuLine, MenuTitle } from "@/ui/Menu";
+import { show } from "@/ui/view";
 import { TrustAgent } from "./TrustAgent";
 
 const t = texts.composer;
@@ -183,7 +184,8 @@ export function WorkspacePicker({ value, onValue }: PickProps) {
       {hasTemplates && (
         <MenuItem
           icon={FolderPlus}
-          onSelect={() => void navigate({ to: "/settings/$section", params: { section: "templates" } })}
+          // Not in here: a form within the form of the message would be sent as a page, which is forbidden.
+          onSelect={() => show({ kind: "from_template", onMade: onValue })}
         >
           {t.fromTemplate}
         </MenuItem>

@@ -1,6 +1,7 @@
 // A value as it is: text, or JSON with its lines. Longer texts inside of an object stand for themselves, where
 // they can be read.
 
+import { texts as all } from "@/texts";
 import { ScrolledText } from "@/ui/ScrolledText";
 import { CopyButton } from "./CopyButton";
 
@@ -10,10 +11,10 @@ export function Value({ title, value }: { title: string; value: unknown }) {
   const { rest, texts } = piecesOf(value);
   return (
     <div className="flex flex-col gap-1">
-      <h3 className="flex items-center justify-between font-medium text-soft text-xs">
-        {title}
-        <CopyButton text={whole} />
-      </h3>
+      <div className="flex items-center justify-between text-soft">
+        <h3 className="font-medium text-xs">{title}</h3>
+        <CopyButton text={whole} label={all.panels.copy(title)} />
+      </div>
       {rest !== null && <Pre text={rest} />}
       {texts.map(([name, text]) => (
         <div key={name} className="flex flex-col gap-0.5">

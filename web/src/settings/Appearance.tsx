@@ -6,6 +6,7 @@ import { texts } from "@/texts";
 import { SwitchField } from "@/ui/Field";
 import { prefer, type Theme, usePreferences } from "@/ui/preferences";
 import { toast } from "@/ui/view";
+import { RecordAll } from "./RecordAll";
 
 const t = texts.settings.appearance;
 const THEMES: readonly Theme[] = ["light", "dark", "system"];
@@ -58,6 +59,10 @@ export function Appearance() {
         onValue={value => void setNotifications(value)}
       />
       <p className="text-faint text-xs">{t.keptHere}</p>
+      <section className="flex flex-col gap-2">
+        <h3 className="font-medium text-sm">{t.privacy}</h3>
+        <RecordAll hint={t.recordHint} />
+      </section>
     </div>
   );
 }

@@ -8,15 +8,22 @@ import { call } from "@/api/client";
 import { hooksQuery, useSession, workspacesQuery } from "@/api/queries";
 import type { HookRunShown, HookShown, HookTrial } from "@/api/schema";
 import { markedText } from "@/text/marks";
+import { visible } from "@/text/visible";
 import { texts } from "@/texts";
 import { IconButton } from "@/ui/Button";
 import { ChoiceField } from "@/ui/Field";
+import { moment } from "@/ui/format";
 import { toast } from "@/ui/view";
-import { Lead, Mark, Part, Row, Rows } from "./Rows";
+import { Example, Lead, Mark, Part, Row, Rows } from "./Rows";
 import { TrustDialog } from "./TrustDialog";
 import { useChange } from "./useChange";
 
 const t = texts.settings.hooks;
+// A guard, as the guide has it.
+const EXAMPLE = `[[hooks]]
+event = "pre_tool"
+matcher = "execute"
+command = "/usr/local/bin/guard.sh"`;
 const STALE = [["hooks"]] as const;
 
 export function Hooks() {
@@ -55,6 +62,7 @@ export function Hooks() {
           ))}
         </Rows>
       </Part>
+      {hooks.data?.length === 0 && <Example lead={t.example} text={EXAMPLE} />}
       {trusting && workspace && (
         <TrustDialog workspaceId={workspace.id} name={workspace.name} onClose={onTrusted} />
       )}
@@ -88,13 +96,13 @@ function HookRow({ hook, workspaceId, onTrust }: RowProps) {
         name={
           <button
             type="button"
-            className="flex items-center gap-1 text-left"
+            className="flex items-center gap-1.5 text-left"
             aria-expanded={open}
-            aria-label={t.runsOf(hook.name)}
             onClick={() => setOpen(!open)}
           >
             {open ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
-            <span className="font-mono">{hook.event}</span>
+            {/* One that no event here stands for has none. */}
+            {hook.state !== "unusable" && <span className="font-mono font-normal">{hook.event}</span>}
             <span>{markedText(hook.name)}</span>
           </button>
         }
@@ -111,7 +119,8 @@ function HookRow({ hook, workspaceId, onTrust }: RowProps) {
           <>
             <span className="break-all font-mono">{markedText(hook.command || hook.url)}</span>
             <span className="block">
-              {hook.path} · {hook.matcher ? markedText(hook.matcher) : t.all}
+              {hook.state !== "unusable" && `${whenOf(hook)} · `}
+              {hook.path}
             </span>
             {hook.error && (
               <span role="alert" className="block text-bad">
@@ -132,7 +141,7 @@ function HookRow({ hook, workspaceId, onTrust }: RowProps) {
         )}
       </Row>
       {open && (
-        <li className="flex flex-col gap-2 bg-sunken px-3 py-2">
+        <li className="flex flex-col gap-3 py-2 pr-3 pl-8">
           {hook.last_runs.length === 0 && <p className="text-faint text-xs">{t.noRuns}</p>}
           {hook.last_runs.map(one => (
             <RunLine key={one.id} run={one} />
@@ -143,6 +152,11 @@ function HookRow({ hook, workspaceId, onTrust }: RowProps) {
   );
 }
 
+/** When it is told, in words. */
+function whenOf(hook: HookShown): string {
+  return t.when[hook.event](hook.matcher && visible(hook.matcher));
+}
+
 function RunLine({ run }: { run: HookRunShown }) {
   const said = run.verdict.failure ?? (run.verdict.reason || run.verdict.context);
   return (
@@ -150,20 +164,20 @@ function RunLine({ run }: { run: HookRunShown }) {
       <div className="flex flex-wrap items-center gap-2">
         <Mark look={lookOf(run)}>{t.outcomes[run.outcome]}</Mark>
         <time dateTime={run.started_at} className="text-faint text-xs">
-          {new Date(run.started_at).toLocaleString()}
+          {moment(run.started_at)}
         </time>
         {run.chat_id && (
           <Link
             to="/chats/$chatId"
             params={{ chatId: run.chat_id }}
-            className="text-accent text-xs underline"
+            className="text-accent-text text-xs underline underline-offset-2"
           >
             {t.openChat}
           </Link>
         )}
       </div>
       {said && <p className="break-words">{markedText(said)}</p>}
-      {run.output && (
+      {run.output && run.output !== said && (
         <pre className="max-h-40 overflow-auto whitespace-pre-wrap break-all text-faint text-xs">
           {markedText(run.output)}
         </pre>

@@ -13,6 +13,7 @@ import { Button } from "@/ui/Button";
 import { ChoiceField, TextField } from "@/ui/Field";
 import { Modal } from "@/ui/Modal";
 import { ScrolledText } from "@/ui/ScrolledText";
+import { toast } from "@/ui/view";
 import { Form, Lead } from "./Rows";
 import { TemplateCommands, useTemplateTrust } from "./TemplateCommands";
 import { useChange } from "./useChange";
@@ -23,7 +24,7 @@ interface Props {
   onClose: () => void;
   /** The new workspace is there. */
   onMade: (workspaceId: string) => void;
-  first?: string;
+  first?: string | undefined;
 }
 
 export function NewFromTemplate({ onClose, onMade, first }: Props) {
@@ -36,7 +37,7 @@ export function NewFromTemplate({ onClose, onMade, first }: Props) {
     <Modal title={t.make} onClose={onClose}>
       <div className="flex flex-col gap-4">
         {buildId !== null ? (
-          <Building buildId={buildId} onMade={onMade} onBack={() => setBuildId(null)} />
+          <Building buildId={buildId} onMade={onMade} onClose={onClose} onBack={() => setBuildId(null)} />
         ) : template === undefined ? (
           <Lead>{listed.isPending ? texts.common.loading : t.empty}</Lead>
         ) : (
@@ -111,8 +112,12 @@ function TemplateForm({ template, onCancel, onBuild }: FormProps) {
   );
 }
 
-function Building(props: { buildId: string; onMade: (workspaceId: string) => void; onBack: () => void }) {
-  const { buildId, onMade, onBack } = props;
+interface BuildingProps extends Pick<Props, "onMade" | "onClose"> {
+  buildId: string;
+  onBack: () => void;
+}
+
+function Building({ buildId, onMade, onClose, onBack }: BuildingProps) {
   const build = useQuery(workspaceBuildQuery(buildId)).data;
   const workspaces = useQuery(workspacesQuery);
   const told = useRef(false);
@@ -121,8 +126,12 @@ function Building(props: { buildId: string; onMade: (workspaceId: string) => voi
   useEffect(() => {
     if (made === null || told.current) return;
     told.current = true;
-    void refetch().then(() => onMade(made));
-  }, [made, onMade, refetch]);
+    void refetch().then(() => {
+      toast(t.made, "good");
+      onClose();
+      onMade(made);
+    });
+  }, [made, onMade, onClose, refetch]);
   return (
     <>
       <p role="status" className="text-sm">

@@ -7,6 +7,7 @@ import { fieldProblems, sentence, textOf } from "@/api/problem";
 import { texts } from "@/texts";
 import { Button } from "@/ui/Button";
 import { FieldProblems } from "@/ui/Field";
+import { ScrolledText } from "@/ui/ScrolledText";
 
 export function Part({
   title,
@@ -52,6 +53,16 @@ export function Rows({ read, empty, children }: { read: Read; empty: string; chi
     return <p className="text-faint text-sm">{read.isPending ? texts.common.loading : empty}</p>;
   }
   return <ul className="divide-y divide-line overflow-hidden rounded-lg border">{children}</ul>;
+}
+
+/** What one would write in the configuration, where there is nothing yet. */
+export function Example({ lead, text }: { lead: string; text: string }) {
+  return (
+    <div className="flex flex-col gap-1">
+      <p className="max-w-prose text-soft text-sm">{lead}</p>
+      <ScrolledText className="rounded bg-sunken p-2 font-mono text-xs">{text}</ScrolledText>
+    </div>
+  );
 }
 
 interface RowProps {
@@ -146,8 +157,6 @@ export function Form({ onSubmit, onCancel, busy, error, save, children }: FormPr
       className="flex flex-col gap-4"
       onSubmit={event => {
         event.preventDefault();
-        // A dialog opened from another form, such as the box for messages, is not that form.
-        event.stopPropagation();
         onSubmit();
       }}
     >

@@ -36,7 +36,7 @@ export function TemplateCommands({ template }: { template: TemplateShown }) {
   if (commands === "") return <p className="text-faint text-sm">{t.runsNothing}</p>;
   return (
     <section className="flex flex-col gap-1">
-      <h4 className="font-medium text-sm">{t.runs}</h4>
+      <h3 className="font-medium text-sm">{t.runs}</h3>
       {template.address !== null && (
         <p className="break-all text-faint text-xs">{markedText(t.from(template.address))}</p>
       )}

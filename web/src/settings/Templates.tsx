@@ -10,19 +10,20 @@ import { markedText } from "@/text/marks";
 import { texts } from "@/texts";
 import { Button, IconButton } from "@/ui/Button";
 import { Modal } from "@/ui/Modal";
-import { toast } from "@/ui/view";
-import { NewFromTemplate } from "./NewFromTemplate";
-import { Lead, Mark, Part, Row, Rows } from "./Rows";
+import { show } from "@/ui/view";
+import { Example, Lead, Mark, Part, Row, Rows } from "./Rows";
 import { commandsOf, TemplateCommands, useTemplateTrust } from "./TemplateCommands";
 
 const t = texts.settings.templates;
+const EXAMPLE = `[templates]
+roots = ["/srv/templates", "https://github.com/example/templates.git"]`;
 
 export function Templates() {
   const templates = useQuery(templatesQuery);
   const navigate = useNavigate();
   const [reading, setReading] = useState<string | null>(null);
-  const [making, setMaking] = useState<string | null>(null);
   const shown = templates.data ?? [];
+  const toWorkspaces = () => void navigate({ to: "/settings/$section", params: { section: "workspaces" } });
   const read = shown.find(one => one.name === reading);
   return (
     <>
@@ -47,29 +48,22 @@ export function Templates() {
               {one.error === null && (
                 <>
                   <IconButton icon={FileText} label={t.read(one.name)} onClick={() => setReading(one.name)} />
-                  <IconButton
+                  <Button
+                    small
                     icon={FolderPlus}
-                    label={t.makeFrom(one.name)}
-                    onClick={() => setMaking(one.name)}
-                  />
+                    aria-label={t.makeFrom(one.name)}
+                    onClick={() => show({ kind: "from_template", first: one.name, onMade: toWorkspaces })}
+                  >
+                    {t.use}
+                  </Button>
                 </>
               )}
             </Row>
           ))}
         </Rows>
       </Part>
+      {shown.length === 0 && !templates.isPending && <Example lead={t.example} text={EXAMPLE} />}
       {read && <ReadTemplate template={read} onClose={() => setReading(null)} />}
-      {making !== null && (
-        <NewFromTemplate
-          first={making}
-          onClose={() => setMaking(null)}
-          onMade={() => {
-            setMaking(null);
-            toast(t.made, "good");
-            void navigate({ to: "/settings/$section", params: { section: "workspaces" } });
-          }}
-        />
-      )}
     </>
   );
 }

@@ -18,6 +18,10 @@ const ApprovalRules = lazy(async () => ({
 
 const FileDialog = lazy(async () => ({ default: (await import("@/code/FileDialog")).FileDialog }));
 
+const NewFromTemplate = lazy(async () => ({
+  default: (await import("@/settings/NewFromTemplate")).NewFromTemplate,
+}));
+
 export function Dialogs() {
   const dialog = useView(view => view.dialog);
   switch (dialog?.kind) {
@@ -43,6 +47,12 @@ export function Dialogs() {
       );
     case "rename":
       return <Rename dialog={dialog} />;
+    case "from_template":
+      return (
+        <Suspense>
+          <NewFromTemplate {...dialog} onClose={close} />
+        </Suspense>
+      );
   }
 }
 

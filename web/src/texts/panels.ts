@@ -16,6 +16,7 @@ export const panels = {
   older: "Earlier turns",
   unread: "Can't load this.",
   retry: "Retry",
+  copy: (what: string) => `Copy: ${what}`,
   tokens: (count: string) => `${count} tokens`,
   outcomes: {
     succeeded: "succeeded",
@@ -180,6 +181,7 @@ export const panels = {
     sendRevive: "Send and resume",
     stop: "Stop",
     retry: "Retry",
+    copy: (what: string) => `Copy: ${what}`,
     open: "Open chat",
   },
   flows: {
@@ -296,11 +298,13 @@ export const panels = {
   },
   debug: {
     empty: "Nothing recorded",
-    emptyHint: "Once it is on, every request to a model and its answer appear here, without keys.",
+    emptyHint:
+      "Switch it on and send a message: what exactly the model was asked and what it answered appears here, without keys.",
     forChat: "Record this chat",
-    nextTurn: "From the next turn on, with its sub-agents.",
+    nextTurn: "From the next turn on, with its sub-agents. Kept for some days, then deleted.",
     forAll: "Record all your chats",
-    kinds: { chat_turn: "Turn", title: "Title", summary: "Summary", compaction: "Compaction" },
+    turn: (number: number) => `Turn ${number}`,
+    kinds: { chat_turn: "Turn", title: "Title", summary: "Turn recap", compaction: "Summary" },
     statuses: {
       in_progress: "in progress",
       interrupted: "interrupted",
@@ -323,6 +327,7 @@ export const panels = {
     attempt: (number: number) => `Attempt ${number}`,
     failed: "failed",
     curl: "Copy as curl",
+    curlHint: "Without the key: set API_KEY before you run it.",
     requestHeaders: "Request headers",
     requestBody: "Request body",
     responseHeaders: "Answer headers",

@@ -27,6 +27,9 @@ export const settings = {
     notificationsDenied:
       "The browser blocks notifications for this page. Allow them in the browser's settings.",
     keptHere: "Saved in this browser.",
+    privacy: "Debug record",
+    recordHint:
+      "What models are asked and what they answer is kept for some days, without keys, from the next turn on. Every chat shows its own under Debug.",
   },
   adminOnly: "Only an admin can change this.",
   models: {
@@ -135,9 +138,12 @@ export const settings = {
     worktree: "agent worktree",
   },
   templates: {
-    lead: "New workspaces begin as a copy of a template, with its setup. [templates] roots in the configuration names where they are.",
+    lead: "A template is a directory that new workspaces begin as a copy of. Its commands set the copy up.",
     list: "Templates",
-    empty: "None. Name a directory or a git address in [templates] roots of the configuration.",
+    empty: "None yet.",
+    example:
+      "An administrator names directories and git addresses in the configuration. A directory with a template.toml is a template:",
+    use: "New workspace",
     broken: "cannot be used",
     read: (name: string) => `Read ${name}`,
     makeFrom: (name: string) => `New workspace from ${name}`,
@@ -158,16 +164,27 @@ export const settings = {
   },
   hooks: {
     lead: "Hooks are programs and addresses that are told of what happens in a chat. A program may object. They are written in the server's configuration, or in the .claude/settings.json of a workspace.",
-    workspace: "With those of the workspace",
+    workspace: "Include the hooks of a workspace",
     noWorkspace: "No workspace",
     list: "Hooks",
-    empty: "None. The guide to hooks shows how to add one.",
+    empty: "None yet. Choose a workspace to see its own.",
+    example:
+      "An administrator adds one to the configuration. This one is asked before every command, and may refuse it:",
+    when: {
+      user_prompt: () => "before a model reads a message",
+      pre_tool: (tools: string) => `before a call of ${tools || "any tool"}`,
+      post_tool: (tools: string) => `after a call of ${tools || "any tool"}`,
+      turn_end: () => "when the agent is done",
+      agent_end: () => "when a sub-agent is done",
+      pre_compact: () => "before the history is summarized",
+      needs_you: () => "when a chat waits for a person",
+      run_end: () => "when a workflow or flow is over",
+    },
     trust: "Look and trust",
     test: "Try on a sample:",
     tested: { passed: "It ran and has nothing to say.", changed: "It ran and would change something." },
     objected: (reason: string) => `It ran and would object: ${reason}`,
     failed: (reason: string) => `It failed: ${reason}`,
-    runsOf: (name: string) => `Runs of ${name}`,
     noRuns: "It has not run in your chats yet.",
     states: {
       active: "active",
@@ -184,7 +201,6 @@ export const settings = {
       timed_out: "took too long",
     },
     sources: { config: "configuration", workspace: "workspace" },
-    all: "all",
     must: "must pass",
     openChat: "Open its chat",
   },

@@ -17,7 +17,8 @@ export type Dialog =
   | { kind: "confirm"; text: string; confirm: string; run: () => void }
   | { kind: "approvals"; chatId: string }
   | { kind: "file"; chatId: string; path: string; line: number | null }
-  | { kind: "rename"; chatId: string; title: string };
+  | { kind: "rename"; chatId: string; title: string }
+  | { kind: "from_template"; first?: string; onMade: (workspaceId: string) => void };
 
 interface View {
   dialog: Dialog | null;

@@ -2,16 +2,16 @@
 // steps and their HTTP requests.
 
 import { useQuery } from "@tanstack/react-query";
-import { Bug } from "lucide-react";
-import { useMemo, useState } from "react";
+import { Bug, ChevronRight } from "lucide-react";
+import { useMemo, useRef, useState } from "react";
 import { change } from "@/actions/chat";
 import { call } from "@/api/client";
-import { settingsQuery } from "@/api/queries";
 import type { DebugRun } from "@/api/schema";
 import { useChat } from "@/feed/hooks";
 import { Empty } from "@/panels/Empty";
 import type { PanelProps } from "@/panels/registry";
 import { Unread } from "@/panels/Unread";
+import { RecordAll } from "@/settings/RecordAll";
 import { useChange } from "@/settings/useChange";
 import { texts } from "@/texts";
 import { SwitchField } from "@/ui/Field";
@@ -31,8 +31,15 @@ export default function DebugPanel({ chatId }: PanelProps) {
   });
   const runs = useMemo(() => together(read.data?.items ?? [], told.values()), [read.data, told]);
   const [open, setOpen] = useState<string | null>(null);
+  const left = useRef<string | null>(null);
   const chosen = runs.find(run => run.id === open);
-  if (chosen) return <RunView chatId={chatId} run={chosen} onBack={() => setOpen(null)} />;
+  if (chosen) {
+    const back = () => {
+      left.current = chosen.id;
+      setOpen(null);
+    };
+    return <RunView chatId={chatId} run={chosen} onBack={back} />;
+  }
   return (
     <div className="flex h-full flex-col gap-3 p-3">
       <Switches chatId={chatId} />
@@ -43,24 +50,37 @@ export default function DebugPanel({ chatId }: PanelProps) {
           <li key={run.id}>
             <button
               type="button"
+              // Back from it, one goes on where one was.
+              ref={button => {
+                if (left.current !== run.id) return;
+                left.current = null;
+                button?.focus();
+              }}
               onClick={() => setOpen(run.id)}
-              className="flex w-full flex-col gap-0.5 rounded-md px-2 py-2 text-left hover:bg-hover max-sm:min-h-11"
+              className="flex w-full items-center gap-1 rounded-md py-2 pr-1 pl-2 text-left hover:bg-hover max-sm:min-h-11"
             >
-              <span className="flex w-full items-baseline gap-2 text-sm">
-                <span className="shrink-0 font-medium">{t.kinds[run.kind]}</span>
-                <span className="min-w-0 flex-1 truncate text-soft">{run.summary.first_message}</span>
-                <Status status={run.status} />
+              <span className="flex min-w-0 flex-1 flex-col gap-0.5">
+                <span className="flex w-full items-baseline gap-2 text-sm">
+                  <span className="shrink-0 font-medium">{nameOf(run)}</span>
+                  <span className="min-w-0 flex-1 truncate text-soft">{run.summary.first_message}</span>
+                  <Status status={run.status} />
+                </span>
+                <span className="tabular text-faint text-xs">
+                  {moment(run.started_at)} · {run.model ?? "–"} · {t.steps(run.summary.steps)} ·{" "}
+                  {t.used(tokens(run.summary.usage.total))}
+                </span>
               </span>
-              <span className="tabular text-faint text-xs">
-                {moment(run.started_at)} · {run.model ?? "–"} · {t.steps(run.summary.steps)} ·{" "}
-                {t.used(tokens(run.summary.usage.total))}
-              </span>
+              <ChevronRight aria-hidden className="size-4 shrink-0 text-faint" />
             </button>
           </li>
         ))}
       </ul>
     </div>
   );
+}
+
+export function nameOf(run: DebugRun): string {
+  return run.kind === "chat_turn" ? t.turn(run.turn) : t.kinds[run.kind];
 }
 
 export function Status({ status }: { status: DebugRun["status"] }) {
@@ -75,24 +95,16 @@ export function Status({ status }: { status: DebugRun["status"] }) {
 
 function Switches({ chatId }: { chatId: string }) {
   const on = useChat(state => state.chat?.debug ?? false);
-  const settings = useQuery(settingsQuery);
   const forChat = useChange((debug: boolean) => change({ id: chatId }, { debug }), { stale: [] });
-  const forAll = useChange((debug: boolean) => call("PATCH /settings", { body: { debug: debug || null } }), {
-    stale: [["settings"]],
-  });
   return (
-    <div className="flex flex-col gap-2">
+    <div className="flex flex-col gap-2 border-line border-b pb-3">
       <SwitchField
         label={t.forChat}
         hint={t.nextTurn}
         checked={on}
         onValue={value => forChat.mutate(value)}
       />
-      <SwitchField
-        label={t.forAll}
-        checked={settings.data?.user.debug === true}
-        onValue={value => forAll.mutate(value)}
-      />
+      <RecordAll />
     </div>
   );
 }

@@ -1,20 +1,22 @@
 // One debug run: its steps, what each was asked that the one before was not, and its HTTP requests.
 
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { ArrowLeft, ChevronRight, Download } from "lucide-react";
-import { type ReactNode, useMemo } from "react";
+import { ArrowLeft, Check, ChevronRight, Copy, Download } from "lucide-react";
+import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import { save } from "@/actions/chat";
 import { call } from "@/api/client";
 import type { DebugAttempt, DebugRun, DebugStep } from "@/api/schema";
-import { CopyButton } from "@/panels/CopyButton";
+import { CopyButton, useCopy } from "@/panels/CopyButton";
 import { Unread } from "@/panels/Unread";
 import { Value } from "@/panels/Value";
 import { texts } from "@/texts";
 import { Button, IconButton } from "@/ui/Button";
 import { duration, exactMoment, tokens } from "@/ui/format";
+import { ScrolledText } from "@/ui/ScrolledText";
+import { tip } from "@/ui/Tips";
 import { curlOf } from "./curl";
-import { Status } from "./Panel";
-import { type Piece, requestDiff } from "./requestDiff";
+import { nameOf, Status } from "./Panel";
+import { type Piece, piecesOf, requestDiff } from "./requestDiff";
 
 const t = texts.panels.debug;
 
@@ -31,12 +33,15 @@ export function RunView({ chatId, run, onBack }: { chatId: string; run: DebugRun
     getNextPageParam: page => page.next_step,
   });
   const steps = useMemo(() => read.data?.pages.flatMap(page => page.steps) ?? [], [read.data]);
+  const back = useRef<HTMLButtonElement>(null);
+  // What was pressed to come here is gone.
+  useEffect(() => back.current?.focus(), []);
   return (
     <section aria-label={t.run} className="flex flex-col gap-2 p-3">
       <header className="flex items-center gap-2">
-        <IconButton small icon={ArrowLeft} label={t.back} onClick={onBack} />
+        <IconButton ref={back} small icon={ArrowLeft} label={t.back} onClick={onBack} />
         <h2 className="min-w-0 flex-1 truncate font-medium text-sm">
-          {t.kinds[run.kind]} <span className="font-normal text-soft">{run.summary.label}</span>
+          {nameOf(run)} <span className="font-normal text-soft">{run.summary.label}</span>
         </h2>
         <Status status={run.status} />
         <IconButton
@@ -88,7 +93,7 @@ function Step({ step, before }: { step: DebugStep; before: DebugStep | undefined
           <Pieces pieces={changed.added} mark="+" look="bg-good-soft" />
         </div>
       )}
-      <Value title={t.request} value={step.request} />
+      <Request step={step} />
       <Value title={t.response} value={step.response} />
       {step.attempts.length === 0 && <p className="text-faint text-xs">{t.noAttempts}</p>}
       {step.attempts.map(attempt => (
@@ -98,15 +103,32 @@ function Step({ step, before }: { step: DebugStep; before: DebugStep | undefined
   );
 }
 
-function Pieces({ pieces, mark, look }: { pieces: readonly Piece[]; mark: string; look: string }) {
+/** Piece by piece, with the lines that texts have; as a whole it is copied. */
+function Request({ step }: { step: DebugStep }) {
+  const pieces = useMemo(() => piecesOf(step), [step]);
+  if (pieces.length === 0) return null;
+  return (
+    <div className="flex flex-col gap-1">
+      <div className="flex items-center justify-between text-soft">
+        <h3 className="font-medium text-xs">{t.request}</h3>
+        <CopyButton text={JSON.stringify(step.request, null, 2)} label={texts.panels.copy(t.request)} />
+      </div>
+      <Pieces pieces={pieces} look="bg-sunken" />
+    </div>
+  );
+}
+
+function Pieces({ pieces, mark, look }: { pieces: readonly Piece[]; mark?: string; look: string }) {
   return pieces.map((piece, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: they have no name, and never move
-    <details key={index} className={`rounded px-2 py-0.5 text-xs ${look}`}>
-      <summary className="cursor-pointer truncate">
-        <span aria-hidden>{mark} </span>
-        <span className="text-soft">{piece.label}</span> {piece.text.slice(0, 200)}
+    <details key={index} className={`group/piece rounded px-2 py-0.5 text-xs ${look}`}>
+      <summary className="flex cursor-pointer list-none items-center gap-1.5 max-sm:min-h-9">
+        <ChevronRight aria-hidden className="size-3 shrink-0 group-open/piece:rotate-90" />
+        {mark && <span aria-hidden>{mark}</span>}
+        <span className="shrink-0 text-soft">{piece.label}</span>
+        <span className="min-w-0 flex-1 truncate">{piece.brief}</span>
       </summary>
-      <pre className="mt-1 max-h-72 overflow-auto whitespace-pre-wrap break-words">{piece.text}</pre>
+      <ScrolledText className="mt-1 max-h-72 pb-1 font-mono">{piece.text}</ScrolledText>
     </details>
   ));
 }
@@ -124,19 +146,33 @@ function Attempt({ attempt }: { attempt: DebugAttempt }) {
         </>
       }
     >
-      <p className="tabular text-faint text-xs">{exactMoment(attempt.started_at)}</p>
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <p className="tabular text-faint text-xs">{exactMoment(attempt.started_at)}</p>
+        <CurlButton attempt={attempt} />
+      </div>
       {attempt.error && (
         <p className="break-words rounded-md bg-bad-soft px-2.5 py-1.5 text-bad text-sm">{attempt.error}</p>
       )}
-      <div className="flex items-center gap-1 text-soft text-xs">
-        {t.curl}
-        <CopyButton text={curlOf(attempt)} />
-      </div>
       <Value title={t.requestHeaders} value={attempt.request_headers} />
       <Value title={t.requestBody} value={parsed(attempt.request_body)} />
       <Value title={t.responseHeaders} value={attempt.response_headers} />
       <Value title={t.responseBody} value={parsed(attempt.response_body)} />
     </Fold>
+  );
+}
+
+/** The command has a variable where the key was: it is said where one would look for it. */
+function CurlButton({ attempt }: { attempt: DebugAttempt }) {
+  const [copied, copy] = useCopy();
+  return (
+    <Button
+      small
+      icon={copied ? Check : Copy}
+      onClick={() => void copy(curlOf(attempt))}
+      {...tip(t.curlHint)}
+    >
+      {t.curl}
+    </Button>
   );
 }
 

@@ -6,12 +6,16 @@ export interface Piece {
   /** What it is: the system prompt, a message of a role, a setting. */
   label: string;
   text: string;
+  /** All of it on one line, as one says it. */
+  brief: string;
 }
 
 export interface RequestDiff {
   added: readonly Piece[];
   removed: readonly Piece[];
 }
+
+const BRIEF = 200;
 
 interface Request {
   system?: { text: string }[];
@@ -24,9 +28,9 @@ export function piecesOf(step: Pick<DebugStep, "request">): Piece[] {
   return [
     ...Object.entries(settings)
       .filter(([name]) => name !== "left_out")
-      .map(([name, value]) => ({ label: name, text: shown(value) })),
-    ...system.map(part => ({ label: "system", text: part.text })),
-    ...messages.map(message => ({ label: message.role, text: shown(message.parts) })),
+      .map(([name, value]) => piece(name, value)),
+    ...system.map(part => piece("system", part.text)),
+    ...messages.map(message => piece(message.role, message.parts)),
   ];
 }
 
@@ -50,6 +54,33 @@ function without(pieces: readonly Piece[], others: readonly Piece[]): Piece[] {
 }
 
 const keyOf = (piece: Piece) => `${piece.label}\n${piece.text}`;
+
+const piece = (label: string, value: unknown): Piece => ({
+  label,
+  text: shown(value),
+  brief: briefOf(value).replace(/\s+/g, " ").slice(0, BRIEF),
+});
+
+interface Part {
+  type?: string;
+  text?: string;
+  name?: string;
+  input?: unknown;
+  output?: unknown;
+}
+
+function briefOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value)) return JSON.stringify(value);
+  return value.map(one => (typeof one === "string" ? one : partBrief(one))).join(", ");
+}
+
+function partBrief(part: Part): string {
+  if (typeof part.text === "string") return part.text;
+  if (part.type === "tool_call") return `${part.name} ${JSON.stringify(part.input)}`;
+  if (part.type === "tool_result") return briefOf(part.output);
+  return JSON.stringify(part);
+}
 
 function shown(value: unknown): string {
   if (typeof value === "string") return value;
