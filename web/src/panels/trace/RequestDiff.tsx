@@ -74,7 +74,7 @@ function OneChange({ change: { before, after } }: { change: Change }) {
   if (known.length === 0) return <p className={clsx("flex gap-2 rounded px-2 py-0.5", soft)}>{line}</p>;
   return (
     <details className={clsx("rounded", soft)}>
-      <summary className="flex cursor-pointer gap-2 rounded px-2 py-0.5">{line}</summary>
+      <summary className="flex min-h-6 cursor-pointer gap-2 rounded px-2 py-0.5">{line}</summary>
       <div className={clsx("grid gap-px p-1", before && after && "sm:grid-cols-2")}>
         {before && <Side title={t.textBefore} segment={before} />}
         {after && <Side title={t.textAfter} segment={after} />}
