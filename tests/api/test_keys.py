@@ -97,6 +97,16 @@ async def _workspace_trust(admin: Client, place: Path) -> Ready:
     return names, {"items": [{"path": item["path"], "hash": item["hash"]}], "decision": "trust"}
 
 
+async def _drifted(admin: Client, place: Path) -> Ready:
+    """A chat whose instructions were changed on disk since."""
+    names, _ = await _made(admin, "workspace_id", "workspaces", {"name": "drifted", "path": str(place)})
+    (place / "AGENTS.md").write_text("Use tabs.")
+    chat = await admin.start_chat("say: hi", workspace_id=names["workspace_id"])
+    await admin.until_settled(chat["id"])
+    (place / "AGENTS.md").write_text("Use spaces.")
+    return {"chat_id": chat["id"]}, None
+
+
 async def _grant(admin: Client, outside: Path) -> Ready:
     chat_id, call = await asks(admin, outside)
     await decide(admin, chat_id, call, "approve")
@@ -153,6 +163,7 @@ ROUTES: dict[str, Make] = {
     "POST chats/{chat_id}/calls/{call_id}/decision": lambda admin, _: _approval(admin),
     "DELETE chats/{chat_id}/approvals/{rule_id}": lambda admin, _: _rule(admin),
     "DELETE approvals/{rule_id}": lambda admin, _: _lasting_rule(admin),
+    "POST chats/{chat_id}/context/instructions": _drifted,
     "POST workspaces": _workspace,
     "DELETE workspaces/{workspace_id}": lambda admin, place: _made(
         admin, "workspace_id", "workspaces", {"name": "b", "path": str(place)}
@@ -201,6 +212,8 @@ ROUTES: dict[str, Make] = {
     "PATCH settings/server": _only({"greeting": "hi"}),
     "POST settings/reload": _only(None),
 }
+# Templates have to be configured: test_templates asks for these twice.
+CONFIGURED = {"POST templates/trust", "POST workspace-builds"}
 # Their answer has a secret: who asks again is told that it is not kept.
 SECRET = {"POST users", "POST users/{user_id}/sign-in", "POST tokens"}
 WITHOUT = {
@@ -209,6 +222,7 @@ WITHOUT = {
     "DELETE session",
     # Changes nothing.
     "POST chats/{chat_id}/changes/commit-message",
+    "POST hooks/{hook_id}/test",
     "POST model-configs/{name}/test",
     # What is done already is named, or there is nothing left to do: a second time changes no file.
     "POST chats/{chat_id}/changes/apply",
@@ -239,7 +253,7 @@ def test_the_table_has_every_route_that_changes_something() -> None:
         for method in item
         if method in ("post", "put", "patch", "delete")
     }
-    assert found == {*ROUTES, *WITHOUT}
+    assert found == {*ROUTES, *CONFIGURED, *WITHOUT}
 
 
 def test_the_document_says_which_take_a_key() -> None:
@@ -250,7 +264,7 @@ def test_the_document_says_which_take_a_key() -> None:
         for parameter in operation.get("parameters", ())
         if (parameter["name"], parameter["in"]) == ("Idempotency-Key", "header")
     }
-    assert said == {*ROUTES, "POST files"}
+    assert said == {*ROUTES, *CONFIGURED, "POST files"}
 
 
 @pytest.mark.heavy
