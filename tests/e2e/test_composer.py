@@ -61,7 +61,7 @@ def test_the_queue_is_edited_reordered_and_sent(page: Page, person: Person) -> N
     items.nth(1).get_by_role("button", name="Remove from queue").click()
     expect(items).to_have_count(2)
     # Sent now: the agent is interrupted, the rest follows.
-    items.nth(1).get_by_role("button", name="Send now").click()
+    items.nth(1).get_by_role("button", name="Interrupt and send").click()
     expect(answers(page).last).to_contain_text("two")
     expect(items).to_have_count(0)
     said = answers(page).locator(".markdown").all_inner_texts()

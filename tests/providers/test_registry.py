@@ -122,13 +122,22 @@ def test_a_provider_without_models_gets_the_first_of_its_kind() -> None:
 
 async def test_a_provider_without_models_does_not_answer_as_the_demo_model() -> None:
     setup = complete([provider(base_url="http://10.0.0.7/v1")], [], {})
-    assert setup.models == {}
+    assert setup.default is None
     assert not setup.is_demo
     assert setup.without_models == ("here",)
     async with ModelRegistry(setup, environ={}) as registry:
         with pytest.raises(InvalidInput) as raised:
             registry.require(None)
+        assert "Settings, Models and providers" in raised.value.text
         assert "holdfast model discover here" in raised.value.text
+        # Who chose the demo model by its name keeps it until there is a real one.
+        assert registry.resolve("demo").config.provider == "demo"
+    assert "demo" not in complete([provider(base_url="http://10.0.0.7/v1")], [model()], {}).models
+
+
+def test_a_provider_called_demo_is_no_demo_model() -> None:
+    setup = complete([provider(name="demo", base_url="http://10.0.0.7/v1")], [], {})
+    assert setup.models == {}
 
 
 def test_the_default_model_may_be_named() -> None:

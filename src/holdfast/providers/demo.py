@@ -66,8 +66,9 @@ Or write steps in your message, one a line, and I will follow them:
     say slowly: The tool said {{result}}
     fail: overloaded 2 times
 
-To talk to a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY in the server's environment, or add a \
-provider to holdfast.toml, and restart."""
+To talk to a real model, add a provider on the page under Settings, Models and providers. Or set \
+ANTHROPIC_API_KEY or OPENAI_API_KEY in the server's environment, or add a provider to holdfast.toml, and \
+restart."""
 
 
 class DemoAdapter:

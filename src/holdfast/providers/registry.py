@@ -117,8 +117,11 @@ def complete(
             # An address of one's own says nothing about the models behind it.
             if provider.base_url is None and KINDS[provider.kind].first_model is not None:
                 _add_first_model(named, KINDS[provider.kind], provider.name)
-    if not named and all(provider.kind == "demo" for provider in known.values()):
-        known.setdefault("demo", ProviderConfig(name="demo", kind="demo"))
+    # Who chose the demo model keeps it until there is a real one; it is the default only without others.
+    only_demo = all(provider.kind == "demo" for provider in known.values())
+    demo = ProviderConfig(name="demo", kind="demo")
+    stands_in = not named and known.setdefault("demo", demo).kind == "demo"
+    if stands_in:
         named["demo"] = ModelConfig(name="demo", provider="demo", model="demo", context_limit=100_000)
     for model in named.values():
         if (fault := unfit(model, known[model.provider])) is not None:
@@ -128,7 +131,8 @@ def complete(
             f"[models] default names {default}, and there is no such model; there is "
             f"{', '.join(named) or 'none'}"
         )
-    chosen = default or (DEFAULT_MODEL if DEFAULT_MODEL in named else next(iter(named), None))
+    first = next(iter(named), None) if only_demo or not stands_in else None
+    chosen = default or (DEFAULT_MODEL if DEFAULT_MODEL in named else first)
     return Setup(providers=known, models=named, default=chosen)
 
 
@@ -318,7 +322,8 @@ class ModelRegistry:
         if config is None:
             empty = self._setup.without_models
             raise InvalidInput(
-                f"The provider {empty[0]} has no model yet. Add one: holdfast model discover {empty[0]}"
+                f"The provider {empty[0]} has no model yet. Add one under Settings, Models and providers, "
+                f"or with: holdfast model discover {empty[0]}"
                 if empty
                 else "No model is configured: add [models.default] to holdfast.toml."
             )

@@ -20,6 +20,7 @@ import {
 } from "lucide-react";
 import { call, newKey, request } from "@/api/client";
 import type { Chat } from "@/api/schema";
+import { useOpenChat } from "@/chat/open";
 import { forget, know } from "@/chats/store";
 import { isWorking } from "@/feed/state";
 import { texts } from "@/texts";
@@ -143,7 +144,7 @@ export const chatActions: readonly Action[] = [
     when: chat => !chat.archived && !isWorking(chat) && chat.parent_id === null,
     run: async (chat, { navigate }) => {
       await change(chat, { archived: true });
-      navigate("/");
+      if (useOpenChat.getState().chat?.root_id === chat.root_id) navigate("/");
     },
   }),
   onChat({

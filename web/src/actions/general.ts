@@ -136,6 +136,15 @@ export const general: readonly Action[] = [
   ),
   {
     id: "docs",
+    title: t.documentation,
+    section: "settings",
+    icon: BookOpen,
+    run: () => {
+      window.open("/docs/", "_blank", "noopener");
+    },
+  },
+  {
+    id: "docs.api",
     title: t.apiReference,
     section: "settings",
     icon: BookOpen,

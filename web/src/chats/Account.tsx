@@ -16,6 +16,7 @@ const OFFERED = [
   "theme.system",
   "settings",
   "docs",
+  "docs.api",
   "sign-out",
 ];
 

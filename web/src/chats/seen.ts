@@ -72,7 +72,7 @@ export type Mark = "needs_you" | "running" | "failed" | "unread" | null;
 export function markOf(chat: Chat, seen: number | undefined): Mark {
   if (needsYou(chat)) return "needs_you";
   if (chat.status === "running" || chat.status === "interrupting") return "running";
-  const unread = seen !== undefined && chat.version > seen;
+  const unread = !chat.archived && seen !== undefined && chat.version > seen;
   if (chat.status === "error") return "failed";
   return unread ? "unread" : null;
 }

@@ -16,7 +16,7 @@ import { content } from "@/transcript/edit";
 import { toEnd } from "@/transcript/follow";
 import { toast } from "@/ui/view";
 import { useCommands } from "./commands";
-import { useDraft } from "./drafts";
+import { AFTER_START, useDraft } from "./drafts";
 import type { How } from "./keys";
 import {
   AgentPicker,
@@ -72,7 +72,7 @@ function NewChat() {
     return once(JSON.stringify(body), async key => {
       const created = await call("POST /chats", { body, once: key });
       know(created);
-      setDraft(NOTHING);
+      setDraft(AFTER_START);
       await navigate({ to: "/chats/$chatId", params: { chatId: created.id } });
     });
   };

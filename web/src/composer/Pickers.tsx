@@ -3,7 +3,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import clsx from "clsx";
-import { Bot, ChevronDown, FolderOpen, FolderPlus, Gauge, type LucideIcon, Sparkle } from "lucide-react";
+import {
+  Bot,
+  ChevronDown,
+  FolderOpen,
+  FolderPlus,
+  Gauge,
+  type LucideIcon,
+  Plus,
+  Sparkle,
+} from "lucide-react";
 import { useState } from "react";
 import {
   agentsQuery,
@@ -36,6 +45,7 @@ interface ModelPickerProps extends Choice {
 }
 
 export function ModelPicker({ model, effort, onChoice, tools, onTools }: ModelPickerProps) {
+  const navigate = useNavigate();
   const models = useModels().data ?? [];
   const current = models.find(one => (model === null ? one.default : one.name === model));
   const efforts = current?.efforts ?? [];
@@ -56,6 +66,14 @@ export function ModelPicker({ model, effort, onChoice, tools, onTools }: ModelPi
           {one.name}
         </MenuItem>
       ))}
+      {models.every(one => !one.default) && (
+        <MenuItem
+          icon={Plus}
+          onSelect={() => void navigate({ to: "/settings/$section", params: { section: "models" } })}
+        >
+          {t.addModel}
+        </MenuItem>
+      )}
       {efforts.length > 0 && (
         <>
           <MenuLine />

@@ -6,6 +6,8 @@ import { useState } from "react";
 import { call } from "@/api/client";
 import { textOf } from "@/api/problem";
 import type { QueueItem } from "@/api/schema";
+import { useChat } from "@/feed/hooks";
+import { isWorking } from "@/feed/state";
 import { texts } from "@/texts";
 import { textOfParts } from "@/transcript/copy";
 import { contentOf } from "@/transcript/edit";
@@ -26,6 +28,7 @@ interface Props {
 
 export function QueueRow({ chatId, item, onMove, dragged, onDrag, onDropped }: Props) {
   const hold = useHold(chatId, item.id);
+  const working = useChat(state => isWorking(state.chat));
   const text = textOfParts(item.content);
   const files = item.content.filter(part => part.type === "file").length;
   const path = { chat_id: chatId, item_id: item.id };
@@ -78,7 +81,7 @@ export function QueueRow({ chatId, item, onMove, dragged, onDrag, onDropped }: P
       <IconButton
         small
         icon={Send}
-        label={t.sendNow}
+        label={working ? t.interruptAndSend : t.sendNow}
         onClick={() => void told(call("POST /chats/{chat_id}/queue/{item_id}/promote", { path }))}
       />
       <IconButton

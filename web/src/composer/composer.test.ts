@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadDraft, NO_DRAFT, saveDraft } from "./drafts";
+import { AFTER_START, loadDraft, NO_DRAFT, saveDraft } from "./drafts";
 import { keysFor, meaningOf } from "./keys";
 import { type Command, matching, triggerAt, withFile } from "./suggestions";
 
@@ -121,4 +121,9 @@ describe("drafts", () => {
     };
     saveDraft("c1", { text: "hello", files: [] }, full);
   });
+});
+
+it("the next new chat keeps the model, and starts in the usual mode", () => {
+  const before = { text: "Plan it", files: [], model: "big", mode: "plan" };
+  expect({ ...before, ...AFTER_START }).toEqual({ text: "", files: [], model: "big", mode: null });
 });

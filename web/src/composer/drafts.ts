@@ -19,6 +19,8 @@ export interface Draft {
 }
 
 export const NO_DRAFT: Draft = { text: "", files: [] };
+/** What is left when a new chat was started: the choices stay for the next one, but each starts in the usual mode. */
+export const AFTER_START: Partial<Draft> = { ...NO_DRAFT, mode: null };
 const PREFIX = "holdfast.draft.";
 const SAVED_AFTER_MS = 300;
 

@@ -61,6 +61,7 @@ describe("the mark of a chat", () => {
     expect(markOf(chatWith({ status: "interrupting" }), 0)).toBe("running");
     expect(markOf(chatWith({ status: "error" }), 5)).toBe("failed");
     expect(markOf(chatWith({ version: 6 }), 5)).toBe("unread");
+    expect(markOf(chatWith({ version: 6, archived: true }), 5)).toBeNull();
     expect(markOf(chatWith({ version: 5 }), 5)).toBeNull();
     expect(markOf(chatWith({ version: 5 }), undefined)).toBeNull();
   });

@@ -16,13 +16,20 @@ import { useChange } from "./useChange";
 const t = texts.settings.models;
 const MAX_OUTPUT = 32_000;
 
-export function ModelForm({ config, onClose }: { config: ModelConfigShown | null; onClose: () => void }) {
+interface Props {
+  config: ModelConfigShown | null;
+  /** Whose model is added, to begin with. */
+  of?: string;
+  onClose: () => void;
+}
+
+export function ModelForm({ config, of = "", onClose }: Props) {
   const providers = useQuery({
     queryKey: PROVIDERS,
     queryFn: async ({ signal }) => (await call("GET /providers", { signal, query: { limit: 200 } })).items,
   });
   const [name, setName] = useState(config?.name ?? "");
-  const [chosen, setProvider] = useState(config?.provider ?? "");
+  const [chosen, setProvider] = useState(config?.provider ?? of);
   const [model, setModel] = useState(config?.model ?? "");
   const [limit, setLimit] = useState(String(config?.context_limit ?? ""));
   const [output, setOutput] = useState(String(config?.max_output ?? MAX_OUTPUT));

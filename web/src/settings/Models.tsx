@@ -4,13 +4,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Pencil, Plus, Trash2, Zap } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
+import { textOf } from "@/api/problem";
 import { modelsQuery, useModels, useSession } from "@/api/queries";
 import type { ModelConfigShown, ModelShown, ProviderShown } from "@/api/schema";
 import { texts } from "@/texts";
 import { Button, IconButton } from "@/ui/Button";
 import { tokens } from "@/ui/format";
 import { tip } from "@/ui/Tips";
-import { show } from "@/ui/view";
+import { show, toast } from "@/ui/view";
 import { ModelForm } from "./ModelForm";
 import { ProviderForm } from "./ProviderForm";
 import { priceText } from "./price";
@@ -68,6 +69,7 @@ function Providers() {
     queryFn: async ({ signal }) => (await call("GET /providers", { signal, query: { limit: 200 } })).items,
   });
   const [editing, setEditing] = useState<ProviderShown | "new" | null>(null);
+  const [added, setAdded] = useState<string | null>(null);
   const remove = useChange((name: string) => call("DELETE /providers/{name}", { path: { name } }), {
     stale: STALE,
   });
@@ -115,10 +117,29 @@ function Providers() {
         ))}
       </Rows>
       {editing && (
-        <ProviderForm provider={editing === "new" ? null : editing} onClose={() => setEditing(null)} />
+        <ProviderForm
+          provider={editing === "new" ? null : editing}
+          onSaved={name => {
+            setEditing(null);
+            if (editing === "new") void withoutModels(name).then(bare => bare && setAdded(name));
+          }}
+          onClose={() => setEditing(null)}
+        />
       )}
+      {added !== null && <ModelForm config={null} of={added} onClose={() => setAdded(null)} />}
     </Part>
   );
+}
+
+/** A provider alone answers nothing: its first model is added next, where it did not get one by itself. */
+async function withoutModels(provider: string): Promise<boolean> {
+  try {
+    const { items } = await call("GET /model-configs", { query: { limit: 200 } });
+    return items.every(config => config.provider !== provider);
+  } catch (error) {
+    toast(textOf(error), "bad");
+    return false;
+  }
 }
 
 /** What the model takes and costs, as far as it is known. */

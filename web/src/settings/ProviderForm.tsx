@@ -30,7 +30,13 @@ const KINDS = [
 const OTHER_FORMATS = new Set(["anthropic", "google", "pydantic-ai", "demo"]);
 const speaksOpenAI = (kind: string): boolean => !OTHER_FORMATS.has(kind);
 
-export function ProviderForm({ provider, onClose }: { provider: ProviderShown | null; onClose: () => void }) {
+interface Props {
+  provider: ProviderShown | null;
+  onSaved: (name: string) => void;
+  onClose: () => void;
+}
+
+export function ProviderForm({ provider, onSaved, onClose }: Props) {
   const [name, setName] = useState(provider?.name ?? "");
   const [kind, setKind] = useState(provider?.kind ?? "anthropic");
   const [baseUrl, setBaseUrl] = useState(provider?.base_url ?? "");
@@ -51,7 +57,7 @@ export function ProviderForm({ provider, onClose }: { provider: ProviderShown | 
           enabled,
         },
       }),
-    { stale: STALE, onDone: onClose, inForm: true },
+    { stale: STALE, onDone: () => onSaved(name.trim()), inForm: true },
   );
   return (
     <Modal title={provider ? t.editProvider(provider.name) : t.addProvider} onClose={onClose}>

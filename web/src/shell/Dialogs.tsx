@@ -100,8 +100,8 @@ function Rename({ dialog }: { dialog: Extract<Dialog, { kind: "rename" }> }) {
           value={title}
           onValue={setTitle}
           maxLength={80}
-          autoFocus
           required
+          data-first
         />
         <div className="flex justify-end gap-2">
           <Button onClick={close}>{texts.common.cancel}</Button>

@@ -46,5 +46,6 @@ export const actions = {
   linkCopied: "Link copied",
   toParent: "Go to the parent chat",
   approvals: "Approval rules for this chat",
+  documentation: "Documentation",
   apiReference: "API reference",
 } as const;

@@ -65,6 +65,8 @@ export const composer = {
   moved: (place: number, count: number) => `Moved to position ${place} of ${count}.`,
   editQueued: "Edit queued message",
   sendNow: "Send now",
+  addModel: "Add a model",
+  interruptAndSend: "Interrupt and send",
   removeQueued: "Remove from queue",
   held: "on hold",
   heldHint: "On hold while you edit it.",

@@ -99,7 +99,7 @@ export const settings = {
     test: "Test",
     answered: (text: string) => `Answer: ${text}`,
     testing: "Testing…",
-    empty: "None yet. The built-in demo model answers.",
+    empty: "None yet.",
     deleteSure: (name: string) => `Remove ${name}?`,
   },
   agents: {

@@ -13,10 +13,16 @@ export interface Linked {
   go: (messageId: string) => void;
 }
 
+/** Pure: the message of this chat that the address names, or "". The address names the next chat while this one is
+ * still shown, and that chat's message is not in this one. */
+export function messageOf(location: { pathname: string; hash: string }, chatId: string): string {
+  return location.pathname.replace(/\/$/, "") === `/chats/${chatId}` ? location.hash : "";
+}
+
 export function useLinked(): Linked {
   const feed = useFeed();
   const ready = useChat(state => state.caughtUp);
-  const hash = useLocation({ select: location => location.hash });
+  const hash = useLocation({ select: location => messageOf(location, feed.chatId) });
   // The same link followed twice leads there twice.
   const visit = useLocation({ select: location => location.state.__TSR_key });
   const [target, setTarget] = useState<Linked["target"]>(null);

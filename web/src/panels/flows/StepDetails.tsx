@@ -19,6 +19,7 @@ import { mayRetry } from "./flowRun";
 import { State } from "./State";
 
 const t = texts.panels.flows;
+const NOTE = "note";
 
 interface Props {
   run: FlowRunData;
@@ -91,7 +92,10 @@ export function StepDetails({ run, step, shown, onAgain }: Props) {
 function Approval({ run, step, shown }: { run: FlowRunData; step: GraphStep; shown: FlowStepShown }) {
   const fields = fieldsOf(step.form) ?? [];
   const [values, setValues] = useState<Values>(() => valuesOf(fields, undefined));
-  const [note, setNote] = useState("");
+  const [written, setNote] = useState("");
+  // A form may ask for a note itself: then that one counts, also where no answer is sent.
+  const asked = fields.some(field => field.name === NOTE);
+  const note = (asked ? values[NOTE] : written) ?? "";
   const [tried, setTried] = useState(false);
   const [doing, setDoing] = useState<"approve" | "deny" | null>(null);
   const filled = argsOf(fields, values);
@@ -127,7 +131,7 @@ function Approval({ run, step, shown }: { run: FlowRunData; step: GraphStep; sho
           onValue={value => setValues(before => ({ ...before, [field.name]: value }))}
         />
       ))}
-      <AreaField label={t.note} value={note} rows={1} onValue={setNote} />
+      {!asked && <AreaField label={t.note} value={written} rows={1} onValue={setNote} />}
       <div className="flex gap-2">
         <Button weight="main" icon={Check} busy={doing === "approve"} onClick={() => void decide("approve")}>
           {t.approve}
