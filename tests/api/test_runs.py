@@ -119,7 +119,7 @@ async def test_a_script_that_does_not_parse_is_answered_with_its_line(admin: Cli
     [
         ({}, "name"),
         ({"name": "nosuch"}, "nosuch"),
-        ({"name": "deep-research", "script": "x", "language": "python"}, "one of both"),
+        ({"name": "deep-research", "script": "x", "language": "python"}, "not both"),
         ({"script": SIDES}, "language"),
         ({"name": "deep-research", "args": {}}, "deep-research"),
         ({"name": "deep-research", "model": "nosuch"}, "nosuch"),

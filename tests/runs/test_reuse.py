@@ -197,7 +197,7 @@ async def test_a_finished_run_lends_nothing_unless_it_is_asked_for(stage: Stage)
         f"Nothing is reused: run {first.run.id} finished. Ask with reuse to have its answers."
     ]
     assert stage.prompts == {"a": 2}
-    with pytest.raises(InvalidInput, match="one of both"):
+    with pytest.raises(InvalidInput, match="not both"):
         await stage.start(js("return 1"), fresh=True, reuse=True)
 
 

@@ -63,7 +63,7 @@ async def test_arguments_that_do_not_fit_are_refused(stage: Stage, args: object)
 
 
 async def test_what_cannot_be_run_is_refused(stage: Stage) -> None:
-    with pytest.raises(InvalidInput, match="one of both"):
+    with pytest.raises(InvalidInput, match="not both"):
         await stage.start(js("return 1"), name="review-code")
     with pytest.raises(InvalidInput, match="model"):
         await stage.start(js("return 1"), model="nobody-knows-it")

@@ -116,8 +116,8 @@ async def test_a_failed_workflow_is_told_with_its_line(stage: Stage) -> None:
     [
         ({"script": js("return (")}, "Line 2"),
         ({"name": "nobody-has-it"}, "There is no workflow"),
-        ({"name": "review-code", "script": SCRIPT}, "one of both"),
-        ({}, "one of both"),
+        ({"name": "review-code", "script": SCRIPT}, "not both"),
+        ({}, "not both"),
     ],
 )
 async def test_what_cannot_be_run_is_told(stage: Stage, arguments: dict[str, object], said: str) -> None:

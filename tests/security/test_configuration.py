@@ -166,7 +166,7 @@ SECRETS = ("conf/holdfast.toml", "key.txt", "soft-key", "hard-token", "hard-conf
 async def test_read_file_does_not_read_it(agent: Agent, path: str) -> None:
     told = await agent.call("read_file", {"path": path})
     assert told.startswith("refused:")
-    assert "keeps for itself" in told
+    assert "belongs to the server itself" in told
     assert CANARY not in told
 
 

@@ -98,7 +98,7 @@ async def test_a_file_from_beginning_to_end(calls: Calls) -> None:
         ("edit_files", {"edits": []}, "at least one"),
         ("edit_files", {"edits": [{"path": "a.txt", "old": "", "new": "x"}]}, "empty"),
         ("edit_files", {"edits": [{"path": "a.txt", "old": "zzz", "new": "x"}]}, "Edit 1 (a.txt)"),
-        ("edit_files", {"edits": [{"path": "a.txt", "old": "a", "new": "b"}] * 10_000}, "10000 edits"),
+        ("edit_files", {"edits": [{"path": "a.txt", "old": "a", "new": "b"}] * 10_000}, "not 10000"),
         ("delete_file", {"path": "~/x"}, "begins with ~"),
         ("list", {"path": "gone"}, "There is no gone"),
         ("glob", {"pattern": "/etc/*"}, "leads out"),
@@ -144,9 +144,9 @@ async def test_a_repeated_call_finishes_what_was_begun_and_no_more(calls: Calls)
     await calls("write_file", given, run=2)
     assert "already" in await calls("write_file", given, run=2)
     (calls.directory / "a.txt").write_text("somebody's\n")
-    with pytest.raises(ToolError, match="Nothing was done now"):
+    with pytest.raises(ToolError, match="Nothing was changed this time"):
         await calls("write_file", given, run=2)
-    with pytest.raises(ToolError, match="Nothing was done now"):
+    with pytest.raises(ToolError, match="Nothing was changed this time"):
         await calls("delete_file", {"path": "a.txt"}, run=2)
     assert (calls.directory / "a.txt").read_text() == "somebody's\n"
 

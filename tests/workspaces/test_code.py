@@ -104,7 +104,7 @@ async def test_two_at_once_have_the_same_answer(stage: Stage) -> None:
 
 async def test_without_a_wall_nothing_is_parsed(stage: Stage) -> None:
     data = stage.inside.parent / "data"
-    with pytest.raises(WrongState, match="needs the operating system's wall"):
+    with pytest.raises(WrongState, match="needs a sandbox"):
         await CodeIndexes(walled_in(data, "none"), data).ask(stage.root, KEY, SymbolQuestion(query="x"))
 
 

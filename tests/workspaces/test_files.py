@@ -96,7 +96,7 @@ def test_what_an_edit_did_not_take_by_the_letter_is_told(stage: Stage) -> None:
 
 def test_too_many_files_and_too_much_text(stage: Stage) -> None:
     edits = [(f"{n}.txt", PassageEdit(old="a", new="b")) for n in range(MAX_FILES + 1)]
-    assert "files are more than" in refusal(stage.files().edit, edits)
+    assert "at most 100 files, not 101" in refusal(stage.files().edit, edits)
     assert "MiB of one call" in refusal(stage.write, "a", "x" * (WHOLE_BYTES + 1))
     assert os.listdir(stage.inside) == []
 
@@ -118,7 +118,7 @@ def test_a_repeated_write(stage: Stage) -> None:
     (stage.inside / "new.txt").write_text("changed by somebody\n")
     told = refusal(again.write, "new.txt", "x\n")
     assert "holds something else" in told
-    assert "Nothing was done now" in told
+    assert "Nothing was changed this time" in told
     assert (stage.inside / "new.txt").read_text() == "changed by somebody\n"
 
 
@@ -126,7 +126,7 @@ def test_a_repeated_delete(stage: Stage) -> None:
     again = stage.files(repeated=True)
     assert "is not there any more" in again.delete("a.txt").text
     stage.write("a.txt", "x")
-    assert "Nothing was done now" in refusal(again.delete, "a.txt")
+    assert "Nothing was changed this time" in refusal(again.delete, "a.txt")
     assert stage.read("a.txt") == "x"
 
 

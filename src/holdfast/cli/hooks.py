@@ -127,7 +127,7 @@ def runs(
 def try_hook(
     hook_id: HookId, workspace: WorkspaceName = None, as_json: AsJson = False, url: Url = None
 ) -> None:
-    """Run the command of a hook on a sample; nothing follows from what it says.
+    """Try the command of a hook on a sample; its answer has no effect.
 
     Exit code 1 if it fails."""
 
