@@ -307,7 +307,10 @@ def test_secrets_are_read_from_where_they_are_said_to_be(loading: Loading, tmp_p
         ("[worker]\nlease_seconds = inf", "must be a number from 3 to 300"),
         ("[tools]\napproval = 'maybe'", "must be one of allow, ask, auto, deny"),
         ("[compaction]\nthreshold = -1", "from 0 to 100"),
-        ("[models.x]\nprovider = 'p'\nmodel = 'm'\nprovider_options = {d = 2020-01-01}", "a table of JSON values"),
+        (
+            "[models.x]\nprovider = 'p'\nmodel = 'm'\nprovider_options = {d = 2020-01-01}",
+            "a table of JSON values",
+        ),
         ("[server\nport = 1", "is not valid TOML"),
         ("[server]\nport = 1\nport = 2", "is not valid TOML"),
     ],
