@@ -52,12 +52,12 @@ def test_it_is_the_one_that_is_committed() -> None:
 
 def test_every_list_has_pages() -> None:
     # The nearest files are a look-up; workflows, agents and what is to be trusted are files of a workspace;
-    # modes, MCP servers and templates are configured; values and questions of servers and the newest builds
-    # are few: they come as they are.
+    # modes, MCP servers, hooks and templates are configured; values and questions of servers and the newest
+    # builds are few: they come as they are.
     whole = {
         *("look_up_files", "list_workflows", "list_workspace_agents", "list_trust", "list_modes"),
         *("list_mcp_servers", "list_mcp_values", "list_mcp_questions", "list_templates"),
-        "list_workspace_builds",
+        *("list_workspace_builds", "list_hooks"),
     }
     lists = 0
     for path, method, operation in _operations(document()):

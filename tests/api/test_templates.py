@@ -311,7 +311,7 @@ async def test_roots_that_are_none_are_said_to_be(tmp_path: Path, root: Path) ->
         said = {one["name"]: one["error"] for one in items}
         assert "No such file" in said[str(roots[0])]
         assert "agents could change" in said[str(roots[1])]
-        assert "no absolute path" in said["relative"]
+        assert "not an absolute path" in said["relative"]
         assert "https" in said["git://example.com/x"]
         # One that is wrong hurts no other.
         assert said["plain"] is None

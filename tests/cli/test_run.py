@@ -79,7 +79,7 @@ def test_in_a_busy_chat_it_waits_its_turn(server: Server) -> None:
         (("hello", "--model", "nosuch"), 2, "nosuch"),
         (("hello", "--chat", "00000000"), 1, "holdfast ps"),
         (("hello", "--workspace", "nosuch"), 1, "nosuch"),
-        (("",), 2, "nothing to read"),
+        (("",), 2, "no visible text"),
         (("hello", "--url", "http://127.0.0.1:9"), 3, "holdfast serve"),
     ],
 )

@@ -80,13 +80,13 @@ async def test_without_a_wall_git_is_not_run(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     walled = walled_in(scene.data, "none")
     root = Root(scene.work)
-    with pytest.raises(WrongState, match="needs the operating system's wall"):
+    with pytest.raises(WrongState, match="needs a sandbox"):
         await diff_workspace(walled, root, find_repository(root, ()))
     roots = Roots(scene.data, (scene.code,))
     origin = Workspace(
         id=WorkspaceId("w"), owner_id=UserId("u"), name="work", path=str(scene.work), created_at=NOW
     )
-    with pytest.raises(WrongState, match="A worktree needs the operating system's wall"):
+    with pytest.raises(WrongState, match="A worktree needs a sandbox"):
         await Worktrees(roots, walled).create(origin, WORKTREE, ChatId("c"), NOW)
     made = await Worktrees(roots, walled_in(scene.data)).create(origin, WORKTREE, ChatId("c"), NOW)
     assert not await Worktrees(roots, walled).remove_left_over(WORKTREE), "nobody can tell what is in it"

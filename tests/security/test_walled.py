@@ -157,5 +157,5 @@ async def test_a_wall_that_cannot_be_built_says_so(stand: Stand) -> None:
 def test_without_a_wall_nothing_is_run(tmp_path: Path) -> None:
     walled: Walled = walled_in(tmp_path / "data", "none")
     assert not walled.stands
-    with pytest.raises(WrongState, match="A worktree needs the operating system's wall"):
+    with pytest.raises(WrongState, match="A worktree needs a sandbox"):
         walled.require("A worktree")
