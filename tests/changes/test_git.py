@@ -90,6 +90,9 @@ async def test_worktrees_of_agents_are_listed_and_removed(server: Serving) -> No
     path = f"workspaces/{workspace_id}/worktrees"
     (item,) = (await admin.get(path)).json["items"]
     assert (item["state"], item["branch"].startswith("holdfast/")) == ("changed", True)
+    # While one is removed it has lost its `.git` for a moment: the list is there all the same.
+    await asyncio.to_thread(os.unlink, os.path.join(item["path"], ".git"))
+    assert [one["state"] for one in (await admin.get(path)).json["items"]] == ["changed"]
     assert (await admin.post(f"{path}/{item['id']}/remove")).json["items"] == []
     assert not await asyncio.to_thread(os.path.exists, item["path"])
     assert (await admin.post(f"{path}/{item['id']}/remove")).status == 404

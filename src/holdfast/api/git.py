@@ -10,6 +10,7 @@ from holdfast.api.problems import not_found
 from holdfast.api.services import By, InPath, Services, With, needs
 from holdfast.api.workspaces import own_workspace
 from holdfast.changes.worktree_merge import MergedWorktree
+from holdfast.core.errors import InvalidInput, NotFound, TryAgain
 from holdfast.core.ids import ChatId, WorkspaceId
 from holdfast.core.shapes import Border, Record
 from holdfast.core.workspaces import Workspace
@@ -155,8 +156,13 @@ async def _worktree(services: Services, caller: By, workspace_id: str, worktree_
 
 async def _shown(services: Services, one: Workspace) -> WorktreeShown:
     assert one.worktree is not None
-    there = await blocking(services.workspaces.root(one).path.is_dir)
-    unchanged = there and await services.worktrees.is_unchanged(one)
+    is_there = services.workspaces.root(one).path.is_dir
+    there = await blocking(is_there)
+    try:
+        unchanged = there and await services.worktrees.is_unchanged(one)
+    except (InvalidInput, NotFound, TryAgain):
+        # It is being removed right now, or is broken: then nobody may take it for unchanged.
+        unchanged, there = False, await blocking(is_there)
     return WorktreeShown(
         id=one.id,
         path=one.path,
